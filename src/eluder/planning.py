@@ -1,0 +1,123 @@
+"""Optimistic backward induction, with the exact value of the policy it yields."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, UInt32
+
+from eluder import _random
+from eluder._arrays import dot
+from eluder.agents.base import Agent, Plan, Problem
+from eluder.mdp import FiniteMDP
+
+# With more actions than this, choosing among them is left to array operations instead of being written out.
+_UNROLL = 16
+
+
+class Truth(eqx.Module):
+    """The MDP as the runner sees it, in its own reward units, laid out for batched loops."""
+
+    successors: Int[Array, "slots states actions"]
+    probs: Float[Array, "slots states actions 1"]
+    cumulative: Float[Array, "states*actions slots"]
+    rewards: Float[Array, "steps states actions 1"]
+    start_cumulative: Float[Array, " states"]
+    optimal_values: Float[Array, " states"]  # V*₁(s)
+    reward_scale: Float[Array, ""]
+
+    @classmethod
+    def of(cls, mdp: FiniteMDP) -> Truth:
+        return cls(
+            successors=jnp.moveaxis(mdp.successors, -1, 0),
+            probs=jnp.moveaxis(mdp.probs, -1, 0)[..., None],
+            cumulative=_cumulative(mdp.probs).reshape(-1, mdp.slots),
+            rewards=mdp.rewards[..., None],
+            start_cumulative=_cumulative(mdp.start),
+            optimal_values=mdp.solve().values[0],
+            reward_scale=jnp.asarray(mdp.reward_scale),
+        )
+
+    def policy_backup(
+        self, step: Int[Array, ""], next_values: Float[Array, "states paths"]
+    ) -> Float[Array, "states actions paths"]:
+        """Q^π_h from V^π_{h+1}."""
+        reward = self.rewards[jnp.minimum(step, self.rewards.shape[0] - 1)]
+        return reward + dot(self.probs, next_values[self.successors])
+
+
+class Planned(NamedTuple):
+    """The plan of one episode on every path."""
+
+    values: Float[Array, "max_horizon+1 states paths"]  # V_{k,h}; row `horizon` is zero
+    policy: Int[Array, "max_horizon states paths"]
+    policy_value: Float[Array, "states paths"]  # V^π₁, exact, in the MDP's units
+
+
+def plan_episode(agent: Agent, plan: Plan, problem: Problem, truth: Truth, key: UInt32[Array, "2 paths"]) -> Planned:
+    """Algorithm 1, lines 3 to 7, and the policy's exact value along the way."""
+    states, paths = problem.states, key.shape[-1]
+    zero = jnp.zeros((states, paths))
+
+    def backup(count, carry):
+        planned, extras = carry
+        step = problem.horizon - 1 - count
+        next_values = planned.values[step + 1]
+        q_values, q_extras = agent.backup(plan, problem, step, next_values, extras)
+        values, action = uniform_argmax(q_values, _random.tie_words(key, step, states))
+        followed = truth.policy_backup(step, planned.policy_value)
+        planned = Planned(
+            values=planned.values.at[step].set(values),
+            policy=planned.policy.at[step].set(action),
+            policy_value=at_action(followed, action),
+        )
+        return planned, jax.tree.map(lambda table: at_action(table, action), q_extras)
+
+    empty = Planned(
+        values=jnp.zeros((problem.max_horizon + 1, states, paths)),
+        policy=jnp.zeros((problem.max_horizon, states, paths), dtype=jnp.int32),
+        policy_value=zero,
+    )
+    planned, _ = jax.lax.fori_loop(0, problem.horizon, backup, (empty, agent.extras(problem, paths)))
+    return planned
+
+
+def uniform_argmax(
+    q_values: Float[Array, "states actions paths"], words: UInt32[Array, "states paths"]
+) -> tuple[Float[Array, "states paths"], Int[Array, "states paths"]]:
+    """max and argmax over actions, ties broken uniformly by one random word each (errata 11)."""
+    best = jnp.max(q_values, axis=1)
+    tied = (q_values == best[:, None]).astype(jnp.int32)
+    count = jnp.sum(tied, axis=1, dtype=jnp.int32)
+    wanted = (words.astype(float) * count.astype(float) * 2.0**-32).astype(jnp.int32)
+    if q_values.shape[1] > _UNROLL:
+        reached = (jnp.cumsum(tied, axis=1, dtype=jnp.int32) == wanted[:, None] + 1) & (tied == 1)
+        return best, jnp.argmax(reached, axis=1).astype(jnp.int32)
+    seen = jnp.zeros_like(count)
+    action = jnp.zeros_like(count)
+    for a in range(q_values.shape[1]):
+        action = jnp.where((tied[:, a] == 1) & (seen == wanted), a, action)
+        seen = seen + tied[:, a]
+    return best, action
+
+
+def at_action(
+    table: Float[Array, "states actions paths"], action: Int[Array, "states paths"]
+) -> Float[Array, "states paths"]:
+    """table[s, action[s, p], p]."""
+    if table.shape[1] > _UNROLL:
+        return jnp.take_along_axis(table, action[:, None], axis=1, mode="promise_in_bounds")[:, 0]
+    result = table[:, 0]
+    for a in range(1, table.shape[1]):
+        result = jnp.where(action == a, table[:, a], result)
+    return result
+
+
+def _cumulative(probs: Float[Array, "... slots"]) -> Float[Array, "... slots"]:
+    """Cumulative sums in which the last slot with positive probability ends the search, whatever the rounding."""
+    last = probs.shape[-1] - 1 - jnp.argmax(probs[..., ::-1] > 0, axis=-1)
+    beyond = jnp.arange(probs.shape[-1]) >= last[..., None]
+    return jnp.where(beyond, 2.0, jnp.cumsum(probs, axis=-1))

@@ -1,0 +1,281 @@
+"""Running an agent: all paths and episodes compiled, in chunks, with exact regret every episode."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from eluder import _random
+from eluder import _validate as validate
+from eluder._arrays import look_up, pick
+from eluder.agents.base import Agent, Problem, Transition, traced
+from eluder.mdp import FiniteMDP
+from eluder.planning import Truth, plan_episode
+
+# Episodes that one call of the compiled program may hold the results of.
+_BUFFER = 256
+# A chunk should take about this long: often enough for a progress bar and for Ctrl-C.
+_CHUNK_SECONDS = 0.4
+# Paths in one compiled batch on a CPU: enough to fill its vector units, few enough to stay in its caches.
+_CPU_BLOCK = 128
+
+
+class Result(NamedTuple):
+    """What a simulation returns. Rewards and regret are in the MDP's own units."""
+
+    regret: Float[np.ndarray, "paths episodes"]  # V*₁(s₁) − V^π₁(s₁) of the policy played, exact
+    returns: Float[np.ndarray, "paths episodes"]  # the sum of rewards that the path collected
+    optimal_value: Float[np.ndarray, "paths episodes"]  # V*₁(s₁)
+    environment: str
+    agent: str
+    horizon: int
+    reward_scale: float
+    report: dict[str, np.ndarray]  # what the agent says of itself at the end, by path (see `Agent.report`)
+    misfit: float  # how far the agent's model class is from the true kernel; 0 when it is realisable
+    seconds: float  # wall time, compilation included
+    interrupted: bool  # whether the run was stopped before its last episode
+
+    @property
+    def cumulative_regret(self) -> Float[np.ndarray, "paths episodes"]:
+        return np.cumsum(self.regret, axis=1)
+
+    @property
+    def normalised_regret(self) -> Float[np.ndarray, "paths episodes"]:
+        """Regret per episode with the total reward scaled to at most 1, as the theory has it."""
+        return self.regret / self.reward_scale
+
+    @property
+    def misspecified(self) -> bool:
+        """Whether the agent's model class cannot represent the environment."""
+        return self.misfit > 0
+
+    @property
+    def steps(self) -> int:
+        """Environment steps taken, over all paths."""
+        return self.regret.size * self.horizon
+
+    def __repr__(self) -> str:
+        paths, episodes = self.regret.shape
+        final = self.regret.sum(axis=1)
+        spread = f" ± {final.std(ddof=1):.4g}" if paths > 1 else ""
+        notes = ", misspecified" * self.misspecified + ", interrupted" * self.interrupted
+        return (
+            f"Result({self.agent} on {self.environment}, horizon={self.horizon}, paths={paths}, episodes={episodes}, "
+            f"regret={final.mean():.4g}{spread}{notes})"
+        )
+
+
+def simulate(
+    environment: FiniteMDP,
+    agent: Agent,
+    *,
+    episodes: int,
+    paths: int = 10,
+    seed: int = 0,
+    progress: Callable[[int], Any] | None = None,
+    allow_misspecified: bool = False,
+    workers: int | None = None,
+) -> Result:
+    """Runs `paths` independent paths of `episodes` episodes each.
+
+    Path i's numbers depend on the environment, the agent, the seed and i alone: to the bit, on one kind of
+    device. Ctrl-C returns what was done so far, marked as interrupted.
+
+    **Arguments:**
+
+    - `environment`: a `FiniteMDP`.
+    - `agent`: see `eluder.agents`.
+    - `episodes`, `paths`, `seed`: how many episodes and paths, and the random seed.
+    - `progress`: called with the number of episodes finished on every path, now and then.
+    - `allow_misspecified`: run even if the agent's model class cannot represent the environment.
+    - `workers`: threads to spread the paths over; the number of cores by default, 1 on an accelerator.
+    """
+    episodes = validate.positive_integer(episodes, "episodes")
+    paths = validate.positive_integer(paths, "paths")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise ValueError(f"seed must be a whole number, but is {seed!r}.")
+    misfit = agent.check(environment, allow_misspecified=allow_misspecified)
+    began = time.perf_counter()
+    run = _Run.start(environment, agent, paths, int(seed), workers)
+    records: list[_Record] = []
+    done, chunk, interrupted = 0, 1, False
+    with ThreadPoolExecutor(run.workers) as pool:
+        try:
+            while done < episodes:
+                count = min(chunk, _BUFFER, episodes - done)
+                chunk_began = time.perf_counter()
+                run, record = run.advance(pool, done, count)
+                records.append(record)
+                done += count
+                # The first chunk also compiles, so its time says nothing.
+                if done > 1:
+                    rate = count / (time.perf_counter() - chunk_began)
+                    chunk = math.ceil(min(rate * _CHUNK_SECONDS, 8 * chunk))
+                else:
+                    chunk = 8
+                if progress is not None:
+                    progress(done)
+        except KeyboardInterrupt:
+            interrupted = True
+    regret, returns, optimum = (
+        np.concatenate([np.empty((paths, 0)), *arrays], axis=1)
+        for arrays in (zip(*records, strict=True) if records else ((), (), ()))
+    )
+    return Result(
+        regret=regret,
+        returns=returns,
+        optimal_value=optimum,
+        environment=environment.name,
+        agent=agent.label,
+        horizon=environment.horizon,
+        reward_scale=environment.reward_scale,
+        report=run.report(),
+        misfit=misfit if misfit > 0 and allow_misspecified else 0.0,
+        seconds=time.perf_counter() - began,
+        interrupted=interrupted,
+    )
+
+
+class _Record(NamedTuple):
+    """Per path and episode."""
+
+    regret: Any
+    returns: Any
+    optimal_value: Any
+
+
+class _Run(NamedTuple):
+    """A simulation under way: everything the next chunk needs."""
+
+    agent: Agent
+    problem: Problem
+    truth: Truth
+    seed: Int[Array, ""]
+    paths: int
+    workers: int
+    blocks: tuple[Int[Array, " block"], ...]  # path numbers; padding repeats a block's last path
+    states: tuple[Any, ...]
+
+    @classmethod
+    def start(cls, environment: FiniteMDP, agent: Agent, paths: int, seed: int, workers: int | None) -> _Run:
+        on_cpu = jax.default_backend() == "cpu"
+        workers = workers or (cores() if on_cpu else 1)
+        size = math.ceil(paths / workers)
+        if on_cpu:
+            size = math.ceil(size / math.ceil(size / _CPU_BLOCK))
+        size = max(size, 2)  # a batch of one compiles to other arithmetic
+        starts = range(0, paths, size)
+        blocks = tuple(jnp.minimum(jnp.arange(size) + first, paths - 1) for first in starts)
+        agent, problem = traced(agent), problem_of(environment)
+        states = tuple(_init(agent, problem, size) for _ in blocks)
+        truth = Truth.of(environment)
+        return cls(agent, problem, truth, jnp.asarray(seed), paths, min(workers, len(blocks)), blocks, states)
+
+    def advance(self, pool: ThreadPoolExecutor, first: int, count: int) -> tuple[_Run, _Record]:
+        """`count` more episodes on every path."""
+
+        def one_block(block, state):
+            state, record = _episodes(
+                self.agent,
+                self.problem,
+                self.truth,
+                self.seed,
+                block,
+                state,
+                jnp.asarray(first),
+                jnp.asarray(count),
+            )
+            return state, jax.tree.map(lambda x: np.asarray(x)[:count], record)
+
+        # Compiled programs run outside Python's lock: one thread per core keeps all of them busy.
+        states, records = zip(*pool.map(one_block, self.blocks, self.states), strict=True)
+        joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:, : self.paths].T, *records)
+        return self._replace(states=states), joined
+
+    def report(self) -> dict[str, np.ndarray]:
+        reports = [self.agent.report(state) for state in self.states]
+        return jax.tree.map(lambda *parts: np.concatenate(parts, axis=-1)[..., : self.paths], *reports)
+
+
+def cores() -> int:
+    """The number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def problem_of(mdp: FiniteMDP) -> Problem:
+    """What an agent is told of an MDP."""
+    # Arrays over steps have a length from a short list, so that horizons share compiled programs.
+    max_horizon = max(32, 2 ** math.ceil(math.log2(mdp.horizon)))
+    rewards = mdp.rewards / mdp.reward_scale
+    return Problem(rewards, jnp.asarray(mdp.horizon), max_horizon)
+
+
+@eqx.filter_jit
+def _init(agent: Agent, problem: Problem, paths: int):
+    return agent.init(problem, paths)
+
+
+@eqx.filter_jit
+def _episodes(
+    agent: Agent,
+    problem: Problem,
+    truth: Truth,
+    seed: Int[Array, ""],
+    paths: Int[Array, " block"],
+    state: Any,
+    first: Int[Array, ""],
+    count: Int[Array, ""],
+):
+    """Episodes `first` … `first + count − 1` of a block of paths; records have the path axis last."""
+
+    def episode(index, carry):
+        state, record = carry
+        state, outcome = _episode(agent, problem, truth, seed, paths, state, first + index)
+        return state, jax.tree.map(lambda buffer, value: buffer.at[index].set(value), record, outcome)
+
+    empty = jnp.zeros((_BUFFER, paths.shape[0]))
+    return jax.lax.fori_loop(0, count, episode, (state, _Record(empty, empty, empty)))
+
+
+def _episode(agent, problem, truth: Truth, seed, paths, state, episode) -> tuple[Any, _Record]:
+    """One episode of Algorithm 1: plan, then act and observe."""
+    keys = _random.episode_keys(seed, paths, episode)
+    key = jax.random.key_data(keys).T
+    agent_keys = jax.vmap(lambda k: jax.random.fold_in(k, _random.AGENT))(keys)
+    plan = agent.begin(state, problem, episode, agent_keys)
+    planned = plan_episode(agent, plan, problem, truth, key)
+
+    def act(step, carry):
+        state, at, collected = carry
+        action = pick(planned.policy[step], at)
+        pair = at * problem.actions + action
+        successors = jnp.moveaxis(truth.successors, 0, -1).reshape(-1, truth.successors.shape[0])
+        slot = _draw(look_up(truth.cumulative, pair), _random.uniform(key, step, _random.TRANSITION))
+        next_state = pick(look_up(successors, pair), slot)
+        reward = look_up(problem.reward(step).reshape(-1), pair)
+        transition = Transition(step, at, action, reward, next_state, planned.values[step + 1])
+        state, _ = agent.observe(state, plan, problem, transition)
+        return state, next_state, collected + reward
+
+    start = _draw(truth.start_cumulative[:, None], _random.uniform(key, jnp.asarray(0), _random.START))
+    carry = (state, start, jnp.zeros(paths.shape))
+    state, _, collected = jax.lax.fori_loop(0, problem.horizon, act, carry)
+    state = agent.finish(state, plan, problem, episode)
+    optimum = truth.optimal_values[start]
+    regret = optimum - pick(planned.policy_value, start)
+    return state, _Record(regret, collected * truth.reward_scale, optimum)
+
+
+def _draw(cumulative: Float[Array, "slots #paths"], uniform: Float[Array, " paths"]) -> Int[Array, " paths"]:
+    """The slot in which a uniform number falls."""
+    return jnp.sum(uniform[None] >= cumulative, axis=0, dtype=jnp.int32)
