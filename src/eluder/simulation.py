@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from eluder._arrays import look_up, pick
 from eluder.agents.base import Agent, Problem, Transition, traced
 from eluder.mdp import FiniteMDP
 from eluder.planning import Truth, plan_episode
+from eluder.recording import Episode, Recorder
 
 # Episodes that one call of the compiled program may hold the results of.
 _BUFFER = 256
@@ -28,6 +29,8 @@ _BUFFER = 256
 _CHUNK_SECONDS = 0.4
 # Paths in one compiled batch on a CPU: enough to fill its vector units, few enough to stay in its caches.
 _CPU_BLOCK = 128
+# What every run records.
+_ALWAYS = ("regret", "returns", "optimal_value")
 
 
 class Result(NamedTuple):
@@ -36,6 +39,7 @@ class Result(NamedTuple):
     regret: Float[np.ndarray, "paths episodes"]  # V*₁(s₁) − V^π₁(s₁) of the policy played, exact
     returns: Float[np.ndarray, "paths episodes"]  # the sum of rewards that the path collected
     optimal_value: Float[np.ndarray, "paths episodes"]  # V*₁(s₁)
+    records: dict[str, np.ndarray]  # what the recorders recorded, with axes (paths, episodes, ...)
     environment: str
     agent: str
     horizon: int
@@ -82,6 +86,7 @@ def simulate(
     episodes: int,
     paths: int = 10,
     seed: int = 0,
+    record: Sequence[Recorder] = (),
     progress: Callable[[int], Any] | None = None,
     allow_misspecified: bool = False,
     workers: int | None = None,
@@ -96,6 +101,7 @@ def simulate(
     - `environment`: a `FiniteMDP`.
     - `agent`: see `eluder.agents`.
     - `episodes`, `paths`, `seed`: how many episodes and paths, and the random seed.
+    - `record`: what to record beside regret and return; see `eluder.recording`.
     - `progress`: called with the number of episodes finished on every path, now and then.
     - `allow_misspecified`: run even if the agent's model class cannot represent the environment.
     - `workers`: threads to spread the paths over; the number of cores by default, 1 on an accelerator.
@@ -106,16 +112,16 @@ def simulate(
         raise ValueError(f"seed must be a whole number, but is {seed!r}.")
     misfit = agent.check(environment, allow_misspecified=allow_misspecified)
     began = time.perf_counter()
-    run = _Run.start(environment, agent, paths, int(seed), workers)
-    records: list[_Record] = []
+    run = _Run.start(environment, agent, tuple(record), paths, int(seed), workers)
+    records: list[dict[str, np.ndarray]] = []
     done, chunk, interrupted = 0, 1, False
     with ThreadPoolExecutor(run.workers) as pool:
         try:
             while done < episodes:
                 count = min(chunk, _BUFFER, episodes - done)
                 chunk_began = time.perf_counter()
-                run, record = run.advance(pool, done, count)
-                records.append(record)
+                run, recorded = run.advance(pool, done, count)
+                records.append(recorded)
                 done += count
                 # The first chunk also compiles, so its time says nothing.
                 if done > 1:
@@ -127,14 +133,11 @@ def simulate(
                     progress(done)
         except KeyboardInterrupt:
             interrupted = True
-    regret, returns, optimum = (
-        np.concatenate([np.empty((paths, 0)), *arrays], axis=1)
-        for arrays in (zip(*records, strict=True) if records else ((), (), ()))
-    )
+    empty = {name: np.empty((paths, 0)) for name in _ALWAYS}
+    joined = {name: np.concatenate([r[name] for r in records], axis=1) for name in records[0]} if records else empty
     return Result(
-        regret=regret,
-        returns=returns,
-        optimal_value=optimum,
+        **{name: joined.pop(name) for name in _ALWAYS},
+        records=joined,
         environment=environment.name,
         agent=agent.label,
         horizon=environment.horizon,
@@ -146,20 +149,13 @@ def simulate(
     )
 
 
-class _Record(NamedTuple):
-    """Per path and episode."""
-
-    regret: Any
-    returns: Any
-    optimal_value: Any
-
-
 class _Run(NamedTuple):
     """A simulation under way: everything the next chunk needs."""
 
     agent: Agent
     problem: Problem
     truth: Truth
+    recorders: tuple[Recorder, ...]
     seed: Int[Array, ""]
     paths: int
     workers: int
@@ -167,7 +163,15 @@ class _Run(NamedTuple):
     states: tuple[Any, ...]
 
     @classmethod
-    def start(cls, environment: FiniteMDP, agent: Agent, paths: int, seed: int, workers: int | None) -> _Run:
+    def start(
+        cls,
+        environment: FiniteMDP,
+        agent: Agent,
+        recorders: tuple[Recorder, ...],
+        paths: int,
+        seed: int,
+        workers: int | None,
+    ) -> _Run:
         on_cpu = jax.default_backend() == "cpu"
         workers = workers or (cores() if on_cpu else 1)
         size = math.ceil(paths / workers)
@@ -179,27 +183,25 @@ class _Run(NamedTuple):
         agent, problem = traced(agent), problem_of(environment)
         states = tuple(_init(agent, problem, size) for _ in blocks)
         truth = Truth.of(environment)
-        return cls(agent, problem, truth, jnp.asarray(seed), paths, min(workers, len(blocks)), blocks, states)
+        workers = min(workers, len(blocks))
+        return cls(agent, problem, truth, recorders, jnp.asarray(seed), paths, workers, blocks, states)
 
-    def advance(self, pool: ThreadPoolExecutor, first: int, count: int) -> tuple[_Run, _Record]:
+    def advance(self, pool: ThreadPoolExecutor, first: int, count: int) -> tuple[_Run, dict[str, np.ndarray]]:
         """`count` more episodes on every path."""
 
         def one_block(block, state):
             state, record = _episodes(
-                self.agent,
-                self.problem,
-                self.truth,
-                self.seed,
-                block,
-                state,
-                jnp.asarray(first),
-                jnp.asarray(count),
+                self.agent, self.problem, self.truth, self.recorders, self.seed, block, state, first, count
             )
             return state, jax.tree.map(lambda x: np.asarray(x)[:count], record)
 
         # Compiled programs run outside Python's lock: one thread per core keeps all of them busy.
         states, records = zip(*pool.map(one_block, self.blocks, self.states), strict=True)
-        joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:, : self.paths].T, *records)
+
+        def join(*parts):
+            return np.moveaxis(np.concatenate(parts, axis=-1)[..., : self.paths], -1, 0)
+
+        joined = jax.tree.map(join, *records)
         return self._replace(states=states), joined
 
     def report(self) -> dict[str, np.ndarray]:
@@ -225,55 +227,79 @@ def _init(agent: Agent, problem: Problem, paths: int):
     return agent.init(problem, paths)
 
 
+def _episodes(agent, problem, truth, recorders, seed, paths, state, first: int, count: int):
+    """Episodes `first` … `first + count − 1` of a block of paths; records have the axes (episode, ..., path)."""
+    return _compiled(agent, problem, truth, recorders, seed, paths, state, jnp.asarray(first), jnp.asarray(count))
+
+
 @eqx.filter_jit
-def _episodes(
+def _compiled(
     agent: Agent,
     problem: Problem,
     truth: Truth,
+    recorders: tuple[Recorder, ...],
     seed: Int[Array, ""],
     paths: Int[Array, " block"],
     state: Any,
     first: Int[Array, ""],
     count: Int[Array, ""],
 ):
-    """Episodes `first` … `first + count − 1` of a block of paths; records have the path axis last."""
+    def one(state, number):
+        return _episode(agent, problem, truth, recorders, seed, paths, state, number)
 
     def episode(index, carry):
-        state, record = carry
-        state, outcome = _episode(agent, problem, truth, seed, paths, state, first + index)
-        return state, jax.tree.map(lambda buffer, value: buffer.at[index].set(value), record, outcome)
+        state, buffers = carry
+        state, record = one(state, first + index)
+        return state, jax.tree.map(lambda buffer, value: buffer.at[index].set(value), buffers, record)
 
-    empty = jnp.zeros((_BUFFER, paths.shape[0]))
-    return jax.lax.fori_loop(0, count, episode, (state, _Record(empty, empty, empty)))
+    _, shapes = jax.eval_shape(one, state, first)
+    buffers = jax.tree.map(lambda leaf: jnp.zeros((_BUFFER, *leaf.shape), leaf.dtype), shapes)
+    return jax.lax.fori_loop(0, count, episode, (state, buffers))
 
 
-def _episode(agent, problem, truth: Truth, seed, paths, state, episode) -> tuple[Any, _Record]:
+def _episode(
+    agent: Agent, problem: Problem, truth: Truth, recorders: tuple[Recorder, ...], seed, paths, state, number
+) -> tuple[Any, dict[str, Array]]:
     """One episode of Algorithm 1: plan, then act and observe."""
-    keys = _random.episode_keys(seed, paths, episode)
+    keys = _random.episode_keys(seed, paths, number)
     key = jax.random.key_data(keys).T
     agent_keys = jax.vmap(lambda k: jax.random.fold_in(k, _random.AGENT))(keys)
-    plan = agent.begin(state, problem, episode, agent_keys)
+    plan = agent.begin(state, problem, number, agent_keys)
     planned = plan_episode(agent, plan, problem, truth, key)
+    successors = jnp.moveaxis(truth.successors, 0, -1).reshape(-1, truth.successors.shape[0])
 
-    def act(step, carry):
-        state, at, collected = carry
+    def act(step, state, at):
         action = pick(planned.policy[step], at)
         pair = at * problem.actions + action
-        successors = jnp.moveaxis(truth.successors, 0, -1).reshape(-1, truth.successors.shape[0])
         slot = _draw(look_up(truth.cumulative, pair), _random.uniform(key, step, _random.TRANSITION))
         next_state = pick(look_up(successors, pair), slot)
         reward = look_up(problem.reward(step).reshape(-1), pair)
         transition = Transition(step, at, action, reward, next_state, planned.values[step + 1])
-        state, _ = agent.observe(state, plan, problem, transition)
-        return state, next_state, collected + reward
+        state, info = agent.observe(state, plan, problem, transition)
+        return state, transition, info
+
+    def step(index, carry):
+        state, at, collected, recording = carry
+        state, transition, info = act(index, state, at)
+        recording = [r.step(c, transition, info) for r, c in zip(recorders, recording, strict=True)]
+        return state, transition.next_state, collected + transition.reward, recording
 
     start = _draw(truth.start_cumulative[:, None], _random.uniform(key, jnp.asarray(0), _random.START))
-    carry = (state, start, jnp.zeros(paths.shape))
-    state, _, collected = jax.lax.fori_loop(0, problem.horizon, act, carry)
-    state = agent.finish(state, plan, problem, episode)
+    _, *example = jax.eval_shape(act, jnp.asarray(0), state, start)
+    recording = [recorder.begin(problem, *example) for recorder in recorders]
+    carry = (state, start, jnp.zeros(paths.shape), recording)
+    state, _, collected, recording = jax.lax.fori_loop(0, problem.horizon, step, carry)
+    state = agent.finish(state, plan, problem, number)
     optimum = truth.optimal_values[start]
-    regret = optimum - pick(planned.policy_value, start)
-    return state, _Record(regret, collected * truth.reward_scale, optimum)
+    record = {
+        "regret": optimum - pick(planned.policy_value, start),
+        "returns": collected * truth.reward_scale,
+        "optimal_value": optimum,
+    }
+    finished = Episode(number, plan, planned, start)
+    for recorder, seen in zip(recorders, recording, strict=True):
+        record |= recorder.finish(seen, finished)
+    return state, record
 
 
 def _draw(cumulative: Float[Array, "slots #paths"], uniform: Float[Array, " paths"]) -> Int[Array, " paths"]:

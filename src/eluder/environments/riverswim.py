@@ -49,7 +49,7 @@ def riverswim(states: int = 5, horizon: int = 20, left_reward: float = 0.005, va
     successors = np.empty((states, 2, 3), dtype=int)
     for s in range(states):
         back, ahead = max(s - 1, 0), min(s + 1, states - 1)
-        successors[s] = (ahead, s, back)
+        successors[s] = (back, s, ahead)
     rewards = np.zeros((states, 2))
     rewards[0, LEFT] = left_reward
     rewards[-1, RIGHT] = 1.0
@@ -66,7 +66,7 @@ def riverswim(states: int = 5, horizon: int = 20, left_reward: float = 0.005, va
 def _features(states: int, current: _Current) -> tuple[np.ndarray, np.ndarray]:
     """φ(s'|s, a) by slot, of shape (states, 2, 3, d), and θ with probs = φ·θ.
 
-    Slots are (s + 1, s, s − 1), cut off at the ends of the river.
+    Slots are (s − 1, s, s + 1), cut off at the ends of the river.
     """
     right, stay, left = current.interior
     theta = [right, stay, left]
@@ -74,7 +74,7 @@ def _features(states: int, current: _Current) -> tuple[np.ndarray, np.ndarray]:
     if not ends_follow:  # one coordinate more for each end's own two chances
         theta += [current.first_right, 1 - current.first_right, current.last_stay, 1 - current.last_stay]
     features = np.zeros((states, 2, 3, len(theta)))
-    ahead, here, back = 0, 1, 2
+    back, here, ahead = 0, 1, 2
     # Swimming left is certain, whatever θ: the interior's three chances sum to one.
     features[:, LEFT, back, :3] = 1
     for s in range(1, states - 1):
