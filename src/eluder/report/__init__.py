@@ -1,0 +1,1 @@
+"""Figures and tables. Needs the `cli` extra: pip install 'eluder[cli]'."""
