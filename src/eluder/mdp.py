@@ -123,6 +123,10 @@ class FiniteMDP(eqx.Module):
         kernel = jnp.zeros((self.states, self.actions, self.states))
         return kernel.at[s[..., None], a[..., None], self.successors].add(self.probs)
 
+    def normalised(self) -> FiniteMDP:
+        """The same MDP with rewards divided by `reward_scale`: no trajectory collects more than 1."""
+        return eqx.tree_at(lambda m: (m.rewards, m.reward_scale), self, (self.rewards / self.reward_scale, 1.0))
+
     def reward(self, step: Int[ArrayLike, ""]) -> Float[Array, "states actions"]:
         """r_h(s, a) at a step h counted from 0."""
         return self.rewards[jnp.minimum(step, self.rewards.shape[0] - 1)]
