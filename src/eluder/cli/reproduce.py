@@ -71,29 +71,28 @@ def reproduce(
 
 
 def _print_summary(table: pd.DataFrame) -> None:
-    view = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("experiment", "states", "horizon", "episodes", "paths", "agent"):
-        view.add_column(name, justify="left" if name in ("experiment", "agent") else "right")
-    for name in ("optimal value", "regret mean", "± std", "average return", "seconds", "M steps/s"):
-        view.add_column(name, justify="right")
-    previous = None
-    for row in table.itertuples():
-        group = (row.experiment, row.states, row.horizon)
-        if previous is not None and group != previous:
-            view.add_section()
-        previous = group
-        view.add_row(
-            row.experiment,
-            str(row.states),
-            str(row.horizon),
-            str(row.episodes),
-            str(row.paths),
-            row.agent,
-            f"{row.optimal_value:.4g}",
-            f"{row.regret_mean:.4g}",
-            f"{row.regret_std:.3g}",
-            f"{row.average_return:.4g}",
-            f"{row.seconds:.1f}",
-            f"{row.steps_per_second / 1e6:.2f}",
+    """The table, one block per environment so that it fits a narrow terminal."""
+    for (name, environment, horizon), rows in table.groupby(["experiment", "environment", "horizon"], sort=False):
+        first = rows.iloc[0]
+        heading = f"{name}: {environment}, {first.states} states, H = {horizon}, {first.episodes} episodes, "
+        view = Table(
+            title=heading + f"{first.paths} paths, optimal value {first.optimal_value:.4g}",
+            title_justify="left",
+            title_style="bold",
+            box=None,
+            pad_edge=False,
+            min_width=78,
         )
-    console.print(view)
+        view.add_column("agent")
+        for column in ("regret mean", "std", "average return", "seconds", "M steps/s"):
+            view.add_column(column, justify="right")
+        for row in rows.itertuples():
+            view.add_row(
+                str(row.agent),
+                f"{row.regret_mean:.4g}",
+                f"{row.regret_std:.3g}",
+                f"{row.average_return:.4g}",
+                f"{row.seconds:.1f}",
+                f"{row.steps_per_second / 1e6:.2f}",
+            )
+        console.print(view, "")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatterSciNotation, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from eluder.experiments.catalogue import PAPER_AGENTS
 from eluder.experiments.run import Cell
@@ -15,6 +15,7 @@ from eluder.report import style
 from eluder.simulation import Result
 
 
+@style.styled
 def draw(experiment: str, results: Mapping[Cell, Result]) -> Figure:
     """The figure of an experiment of the catalogue."""
     own = {cell: result for cell, result in results.items() if cell.experiment == experiment}
@@ -35,13 +36,12 @@ def _regret_panels(results: Mapping[Cell, Result]) -> Figure:
 
 def _regret_and_reward(results: Mapping[Cell, Result]) -> Figure:
     rivers = sorted({cell.setting.states for cell in results})
-    figure, axes = style.figure(rows=2, columns=len(rivers), sharex=True)
+    figure, axes = style.figure(rows=2, columns=len(rivers))
     for column, states in enumerate(rivers):
         of_panel = {cell: result for cell, result in results.items() if cell.setting.states == states}
         _regret(axes[0, column], of_panel)
         _average_return(axes[1, column], of_panel)
         axes[0, column].set_title(f"{states} states, H = {next(iter(of_panel)).setting.horizon}")
-        axes[0, column].set_xlabel("")
     axes[0, 0].set_ylabel("cumulative regret\n(reward units)")
     axes[1, 0].set_ylabel("average return so far\n(reward units per episode)")
     style.legend_below(figure, axes[0, 0])
@@ -70,15 +70,12 @@ def _against_horizon(results: Mapping[Cell, Result]) -> Figure:
 
 
 def _regret(panel: Axes, results: Mapping[Cell, Result]) -> None:
-    """Mean cumulative regret ± one standard deviation over paths, on a log scale: agents differ by factors."""
+    """Mean cumulative regret ± one standard deviation over paths. Log scales: agents differ by factors."""
     for agent in _agents(results):
         result = next(result for cell, result in results.items() if cell.agent == agent)
         curves = result.cumulative_regret
-        # Regret of an episode may be zero to rounding; a curve on a log scale starts at its first real regret.
         _band(panel, np.arange(1, curves.shape[1] + 1), curves, agent)
-    panel.set(yscale="log", xlabel="episode")
-    panel.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    panel.yaxis.set_major_formatter(LogFormatterSciNotation())
+    panel.set(xscale="log", yscale="log", xlabel="episode")
 
 
 def _average_return(panel: Axes, results: Mapping[Cell, Result]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import matplotlib
 
@@ -15,6 +18,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+_P, _R = ParamSpec("_P"), TypeVar("_R")
+
 # Okabe & Ito's palette, in an order in which neighbours differ in lightness too.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6BB1")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1)), (0, (1, 1)))
@@ -22,7 +27,7 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1))
 # The same agent has the same colour and dash everywhere.
 _FIXED = {"UCRL-WVTR": 0, "UCRL-WVTR without HOME": 1, "UCRL-VTR": 2, "Random": 3, "Optimal": 6}
 
-WIDTHS = {"column": 3.35, "wide": 6.9, "slide": 10.0}  # inches
+WIDTHS = {"column": 3.35, "wide": 6.9}  # inches: one column of a paper, or both
 
 _STYLE = {
     "font.size": 8,
@@ -46,14 +51,21 @@ _STYLE = {
 }
 
 
+def styled(draw: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Decorates a function that draws: the house style holds while it runs, and the user's own after it."""
+
+    @functools.wraps(draw)
+    def in_style(*args: _P.args, **options: _P.kwargs) -> _R:
+        with plt.rc_context(_STYLE):
+            return draw(*args, **options)
+
+    return in_style
+
+
 def figure(width: str = "wide", rows: int = 1, columns: int = 1, panel_height: float = 2.1, **options):
-    """A figure and its axes as a two-dimensional array."""
-    scale = 1.45 if width == "slide" else 1.0
-    style = {key: value * scale if key.endswith("size") else value for key, value in _STYLE.items()}
-    with plt.rc_context(style):
-        return plt.subplots(
-            rows, columns, figsize=(WIDTHS[width], rows * panel_height * scale), squeeze=False, **options
-        )
+    """A figure and its axes as a two-dimensional array. Call it in a function decorated with `styled`."""
+    size = (WIDTHS[width], rows * panel_height)
+    return plt.subplots(rows, columns, figsize=size, squeeze=False, **options)
 
 
 def look(name: str, position: int = 0) -> dict:
