@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import ArrayLike
 
@@ -114,6 +116,15 @@ def slot_features(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
             f"features must have the shape (states, actions, slots, dim) = {(*shape, 'dim')}, but have {values.shape}."
         )
     return values
+
+
+def names(values: Sequence[str] | None, count: int, name: str) -> tuple[str, ...] | None:
+    if values is None:
+        return None
+    result = tuple(str(value) for value in values)
+    if len(result) != count or len(set(result)) != count:
+        raise ValueError(f"{name} must hold {count} different names, but holds {len(set(result))}.")
+    return result
 
 
 def largest_return(successors: np.ndarray, probs: np.ndarray, rewards: np.ndarray, horizon: int) -> float:

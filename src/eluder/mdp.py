@@ -7,7 +7,8 @@ where a dense S × A × S kernel would not. Slots that are not needed carry prob
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -40,8 +41,11 @@ class FiniteMDP(eqx.Module):
     start: Float[Array, " states"]
     features: Float[Array, "states actions slots dim"] | None
     reward_scale: float
+    reward_offset: float  # what was added to the reward of every step so that none is negative
     horizon: int = eqx.field(static=True)
     name: str = eqx.field(static=True)
+    state_names: tuple[str, ...] | None = eqx.field(static=True)
+    action_names: tuple[str, ...] | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -54,6 +58,9 @@ class FiniteMDP(eqx.Module):
         reward_scale: float | None = None,
         features: ArrayLike | None = None,
         name: str = "mdp",
+        reward_offset: float = 0.0,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
     ):
         """
         **Arguments:**
@@ -65,6 +72,9 @@ class FiniteMDP(eqx.Module):
         - `start`: the first state, or a distribution over states of shape (S,).
         - `reward_scale`: a bound on the total reward of any trajectory; H · max r by default.
         - `features`: shape (S, A, N, d): known features φ(s'|s, a) of a linear mixture, by slot.
+        - `reward_offset`: what you added to the reward of every step to make it non-negative. It changes no
+          regret; `original_value` takes it off again.
+        - `state_names`, `action_names`: what pictures and tables call them; their numbers by default.
         """
         horizon = validate.positive_integer(horizon, "horizon")
         successors, probs = validate.kernel(successors, probs)
@@ -80,6 +90,9 @@ class FiniteMDP(eqx.Module):
             self.features = jnp.asarray(validate.slot_features(features, successors.shape))
         self.name = str(name)
         self.reward_scale = validate.reward_scale(reward_scale, successors, probs, rewards, horizon)
+        self.reward_offset = float(validate.finite(reward_offset, "reward_offset"))
+        self.state_names = validate.names(state_names, states, "state_names")
+        self.action_names = validate.names(action_names, actions, "action_names")
 
     @classmethod
     def from_dense(
@@ -91,10 +104,12 @@ class FiniteMDP(eqx.Module):
         start: ArrayLike | int = 0,
         reward_scale: float | None = None,
         name: str = "mdp",
+        **options: Any,
     ) -> FiniteMDP:
-        """An MDP from a dense kernel `P[s, a, s']` of shape (S, A, S)."""
+        """An MDP from a dense kernel `P[s, a, s']` of shape (S, A, S); `options` are those of `FiniteMDP`."""
         successors, probs = validate.slots_from_dense(kernel)
-        return cls(successors, probs, rewards, horizon=horizon, start=start, reward_scale=reward_scale, name=name)
+        options |= {"horizon": horizon, "start": start, "reward_scale": reward_scale, "name": name}
+        return cls(successors, probs, rewards, **options)
 
     @property
     def states(self) -> int:
@@ -130,6 +145,10 @@ class FiniteMDP(eqx.Module):
     def reward(self, step: Int[ArrayLike, ""]) -> Float[Array, "states actions"]:
         """r_h(s, a) at a step h counted from 0."""
         return self.rewards[jnp.minimum(step, self.rewards.shape[0] - 1)]
+
+    def original_value(self, value: Float[ArrayLike, "..."], step: int = 0) -> Float[Array, "..."]:
+        """A value V_h (h = `step`, counted from 0) in the units that rewards had before `reward_offset` was added."""
+        return jnp.asarray(value) - self.reward_offset * (self.horizon - step)
 
     def linear_mixture(self):
         """The linear-mixture model class over this environment's own features."""
