@@ -55,11 +55,13 @@ class Planned(NamedTuple):
     values: Float[Array, "max_horizon+1 states paths"]  # V_{k,h}; row `horizon` is zero
     policy: Int[Array, "max_horizon states paths"]
     policy_value: Float[Array, "states paths"]  # V^π₁, exact, in the MDP's units
+    q_values: Float[Array, "max_horizon states actions paths"] | None = None  # for agents that ask for them
 
 
 def plan_episode(agent: Agent, plan: Plan, problem: Problem, truth: Truth, key: UInt32[Array, "2 paths"]) -> Planned:
     """Algorithm 1, lines 3 to 7, and the policy's exact value along the way."""
     states, paths = problem.states, key.shape[-1]
+    key = agent.tie_key(plan, key)
     zero = jnp.zeros((states, paths))
 
     def backup(count, carry):
@@ -73,6 +75,7 @@ def plan_episode(agent: Agent, plan: Plan, problem: Problem, truth: Truth, key: 
             values=planned.values.at[step].set(values),
             policy=planned.policy.at[step].set(action),
             policy_value=at_action(followed, action),
+            q_values=None if planned.q_values is None else planned.q_values.at[step].set(q_values),
         )
         return planned, jax.tree.map(lambda table: at_action(table, action), q_extras)
 
@@ -80,6 +83,7 @@ def plan_episode(agent: Agent, plan: Plan, problem: Problem, truth: Truth, key: 
         values=jnp.zeros((problem.max_horizon + 1, states, paths)),
         policy=jnp.zeros((problem.max_horizon, states, paths), dtype=jnp.int32),
         policy_value=zero,
+        q_values=jnp.zeros((problem.max_horizon, states, problem.actions, paths)) if agent.keeps_q_values else None,
     )
     planned, _ = jax.lax.fori_loop(0, problem.horizon, backup, (empty, agent.extras(problem, paths)))
     return planned

@@ -180,7 +180,7 @@ class _Run(NamedTuple):
         size = max(size, 2)  # a batch of one compiles to other arithmetic
         starts = range(0, paths, size)
         blocks = tuple(jnp.minimum(jnp.arange(size) + first, paths - 1) for first in starts)
-        agent, problem = traced(agent), problem_of(environment)
+        agent, problem = traced(agent), problem_of(environment, per_step=agent.per_step)
         states = tuple(_init(agent, problem, size) for _ in blocks)
         truth = Truth.of(environment)
         workers = min(workers, len(blocks))
@@ -214,12 +214,12 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def problem_of(mdp: FiniteMDP) -> Problem:
-    """What an agent is told of an MDP."""
+def problem_of(mdp: FiniteMDP, *, per_step: bool = False) -> Problem:
+    """What an agent is told of an MDP, in the units of reward that its paper assumes."""
     # Arrays over steps have a length from a short list, so that horizons share compiled programs.
     max_horizon = max(32, 2 ** math.ceil(math.log2(mdp.horizon)))
-    rewards = mdp.rewards / mdp.reward_scale
-    return Problem(rewards, jnp.asarray(mdp.horizon), max_horizon)
+    unit = jnp.asarray(float(mdp.rewards.max()) or 1.0) if per_step else jnp.asarray(mdp.reward_scale)
+    return Problem(mdp.rewards[..., None] / unit, jnp.asarray(mdp.horizon), unit, max_horizon, per_step)
 
 
 @eqx.filter_jit
@@ -266,6 +266,7 @@ def _episode(
     agent_keys = jax.vmap(lambda k: jax.random.fold_in(k, _random.AGENT))(keys)
     plan = agent.begin(state, problem, number, agent_keys)
     planned = plan_episode(agent, plan, problem, truth, key)
+    state = agent.planned(state, planned)
     successors = jnp.moveaxis(truth.successors, 0, -1).reshape(-1, truth.successors.shape[0])
 
     def act(step, state, at):
@@ -273,7 +274,7 @@ def _episode(
         pair = at * problem.actions + action
         slot = _draw(look_up(truth.cumulative, pair), _random.uniform(key, step, _random.TRANSITION))
         next_state = pick(look_up(successors, pair), slot)
-        reward = look_up(problem.reward(step).reshape(-1), pair)
+        reward = look_up(problem.reward(step)[..., 0].reshape(-1), pair)
         transition = Transition(step, at, action, reward, next_state, planned.values[step + 1])
         state, info = agent.observe(state, plan, problem, transition)
         return state, transition, info
@@ -293,7 +294,7 @@ def _episode(
     optimum = truth.optimal_values[start]
     record = {
         "regret": optimum - pick(planned.policy_value, start),
-        "returns": collected * truth.reward_scale,
+        "returns": collected * problem.unit,
         "optimal_value": optimum,
     }
     finished = Episode(number, plan, planned, start)

@@ -9,14 +9,17 @@ same expression serves one path or a hundred thousand (see `eluder._arrays`).
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree, UInt32
 
 from eluder.mdp import FiniteMDP
+
+if TYPE_CHECKING:
+    from eluder.planning import Planned
 
 State = Any  # an agent's own NamedTuple or Equinox module; every array ends in the path axis
 Plan = Any
@@ -25,12 +28,17 @@ Plan = Any
 class Problem(eqx.Module):
     """What an agent may know of an MDP: everything but the transition kernel.
 
-    Rewards are divided by the MDP's `reward_scale`, so that no trajectory collects more than 1 (errata 1).
+    Papers scale rewards in two ways, and this is the one place where they meet. An agent sees rewards in the units
+    its paper assumes (`Agent.per_step`): the total of a trajectory is at most 1 (the MDP's rewards over its
+    `reward_scale`, errata 1), or the reward of a step is at most 1 (the MDP's rewards over their maximum). Its values
+    are in the same units; regret and returns are reported in the MDP's own.
     """
 
-    rewards: Float[Array, "steps states actions"]  # steps is 1 when they do not change with h
+    rewards: Float[Array, "steps states actions #paths"]  # steps is 1 when they do not change with h
     horizon: Int[Array, ""]
+    unit: Float[Array, ""]  # one of the agent's units of reward, in the MDP's own
     max_horizon: int = eqx.field(static=True)  # arrays over steps have this length; at least the horizon
+    per_step: bool = eqx.field(static=True, default=False)
 
     @property
     def states(self) -> int:
@@ -40,9 +48,13 @@ class Problem(eqx.Module):
     def actions(self) -> int:
         return self.rewards.shape[2]
 
-    def reward(self, step: Int[Array, ""]) -> Float[Array, "states actions"]:
+    def reward(self, step: Int[Array, ""]) -> Float[Array, "states actions #paths"]:
         """r_h(s, a) at a step h counted from 0."""
         return self.rewards[jnp.minimum(step, self.rewards.shape[0] - 1)]
+
+    def ceiling(self, step: Int[Array, ""]) -> Float[Array, ""]:
+        """The largest value that V_h can have, h counted from 0: 1, or the number of steps that are left."""
+        return (self.horizon - step).astype(float) if self.per_step else jnp.asarray(1.0)
 
 
 class Transition(NamedTuple):
@@ -58,6 +70,11 @@ class Transition(NamedTuple):
 
 class Agent(eqx.Module):
     """Learns to act in one MDP. See `eluder.agents` for the ones that come with the library."""
+
+    # Whether the paper assumes rewards of at most 1 a step, rather than 1 in total (see `Problem`).
+    per_step: ClassVar[bool] = False
+    # Whether `planned` is to be given the Q values of every step.
+    keeps_q_values: ClassVar[bool] = False
 
     @property
     def label(self) -> str:
@@ -98,6 +115,16 @@ class Agent(eqx.Module):
         """The extras at the horizon; none unless overridden."""
         del problem, paths
         return None
+
+    def tie_key(self, plan: Plan, key: UInt32[Array, "2 paths"]) -> UInt32[Array, "2 paths"]:
+        """The key that breaks ties between actions: the episode's own unless overridden."""
+        del plan
+        return key
+
+    def planned(self, state: State, planned: Planned) -> State:
+        """After planning, for an agent that remembers what it planned; `keeps_q_values` asks for the Q values too."""
+        del planned
+        return state
 
     def observe(
         self, state: State, plan: Plan, problem: Problem, transition: Transition

@@ -106,7 +106,7 @@ class UCRLWVTR(Agent):
         del next_extras
         mean, uncertainty = self.model.regression(self.ridge).everywhere(plan.planner, next_values)
         bonus = plan.beta * uncertainty
-        return jnp.clip(problem.reward(step)[..., None] + mean + bonus, 0, 1), None
+        return jnp.clip(problem.reward(step) + mean + bonus, 0, 1), None
 
     def observe(self, state, plan: Plan, problem: Problem, transition: Transition):
         """Lines 11 to 13: the point z and target y at every level, their weight by HOME, and the update."""
