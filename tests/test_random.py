@@ -1,0 +1,69 @@
+"""Random numbers: the generator is JAX's, ties are broken uniformly, addresses do not collide."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.random import threefry_2x32
+
+from eluder import _random
+from eluder.planning import _cumulative, uniform_argmax
+
+
+def test_the_generator_is_threefry():
+    counters = jnp.arange(10, dtype=jnp.uint32)
+    key = jnp.array([0x13198A2E, 0x03707344], dtype=jnp.uint32)
+    high, low = _random.threefry(key[:, None], counters, counters + jnp.uint32(7))
+    expected = threefry_2x32(key, jnp.concatenate([counters, counters + jnp.uint32(7)]))
+    np.testing.assert_array_equal(jnp.concatenate([high, low]), expected)
+    # The known answer of the Random123 distribution for Threefry-2x32 with 20 rounds.
+    words = _random.threefry(key[:, None], jnp.array([0x243F6A88], jnp.uint32), jnp.array([0x85A308D3], jnp.uint32))
+    assert [int(word[0]) for word in words] == [0xC4923A9C, 0x483DF7A0]
+
+
+def test_uniform_has_53_bits_in_the_unit_interval():
+    keys = jax.random.bits(jax.random.key(1), (2, 2000), jnp.uint32)
+    draws = np.asarray(_random.uniform(keys, jnp.array(3), _random.TRANSITION))
+    assert draws.min() >= 0
+    assert draws.max() < 1
+    assert np.abs(draws.mean() - 0.5) < 4 / np.sqrt(12 * 2000)
+    assert np.all(draws * 2.0**53 == np.floor(draws * 2.0**53))
+    assert np.any(draws * 2.0**40 != np.floor(draws * 2.0**40))
+
+
+def test_keys_depend_on_seed_path_and_episode_alone():
+    some = jax.random.key_data(_random.episode_keys(5, jnp.array([7, 2]), jnp.array(11)))
+    one = jax.random.fold_in(jax.random.fold_in(jax.random.key(5), 7), 11)
+    np.testing.assert_array_equal(some[0], jax.random.key_data(one))
+
+
+def test_ties_are_broken_uniformly():
+    # Actions 0, 2 and 3 tie; each is chosen a third of the time, 1 never. 3σ = 3·√(n/3·2/3).
+    n = 9000
+    q = jnp.broadcast_to(jnp.array([1.0, 0.5, 1.0, 1.0])[None, :, None], (1, 4, n))
+    words = jax.random.bits(jax.random.key(0), (1, n), jnp.uint32)
+    best, action = uniform_argmax(q, words)
+    counts = np.bincount(np.asarray(action[0]), minlength=4)
+    assert counts[1] == 0
+    assert np.all(np.abs(counts[[0, 2, 3]] - n / 3) < 3 * np.sqrt(n * 2 / 9))
+    assert np.all(np.asarray(best) == 1.0)
+    # With the extreme words the choice stays among the tied ones.
+    _, edge = uniform_argmax(q[..., :2], jnp.array([[0, 2**32 - 1]], jnp.uint32))
+    assert edge.tolist() == [[0, 3]]
+
+
+def test_many_actions_choose_as_few_do():
+    rng = np.random.default_rng(0)
+    q = rng.integers(0, 2, size=(3, 40, 50)).astype(float)
+    words = rng.integers(0, 2**32, size=(3, 50), dtype=np.uint32)
+    _, action = uniform_argmax(jnp.asarray(q), jnp.asarray(words))
+    for s in range(3):
+        for p in range(50):
+            tied = np.flatnonzero(q[s, :, p] == q[s, :, p].max())
+            assert action[s, p] == tied[int(words[s, p]) * len(tied) >> 32]
+
+
+def test_the_last_possible_slot_ends_the_search():
+    # Three slots of a third sum to less than 1 in floating point, and the fourth can not happen.
+    cumulative = _cumulative(jnp.array([1 / 3, 1 / 3, 1 / 3, 0.0]))
+    almost_one = 1 - 2.0**-53
+    assert int((almost_one >= cumulative).sum()) == 2
