@@ -1,5 +1,33 @@
-"""Environments: functions that return a `FiniteMDP`."""
+"""Environments: functions that return a `FiniteMDP`, also by name with `make`."""
 
+from eluder.environments.deep_sea import deep_sea as deep_sea
+from eluder.environments.grid_world import grid_world as grid_world
+from eluder.environments.hard_tree import hard_tree as hard_tree
+from eluder.environments.inventory import inventory as inventory
+from eluder.environments.lower_bound import lower_bound as lower_bound
+from eluder.environments.queue import queue as queue
+from eluder.environments.random_mdps import garnet as garnet
+from eluder.environments.random_mdps import random_mixture as random_mixture
+from eluder.environments.registry import make as make
+from eluder.environments.registry import names as names
+from eluder.environments.registry import parameters as parameters
 from eluder.environments.riverswim import riverswim as riverswim
+from eluder.environments.two_state import two_state as two_state
+from eluder.environments.wide_tree import wide_tree as wide_tree
 
-__all__ = ["riverswim"]
+__all__ = [
+    "deep_sea",
+    "garnet",
+    "grid_world",
+    "hard_tree",
+    "inventory",
+    "lower_bound",
+    "make",
+    "names",
+    "parameters",
+    "queue",
+    "random_mixture",
+    "riverswim",
+    "two_state",
+    "wide_tree",
+]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eluder import _validate as validate
+from eluder.environments._common import at_least, chance, choice
 from eluder.mdp import FiniteMDP
 
 LEFT, RIGHT = 0, 1
@@ -37,14 +37,9 @@ def riverswim(states: int = 5, horizon: int = 20, left_reward: float = 0.005, va
     paper's river with d = 3 (the chances of right, stay and left), the other two with d = 7, since the
     chances at their ends do not follow from those of their interior.
     """
-    states = validate.positive_integer(states, "states")
-    if states < 2:
-        raise ValueError("A river needs at least 2 states.")
-    if variant not in _VARIANTS:
-        raise ValueError(f"variant must be one of {', '.join(map(repr, _VARIANTS))}, but is {variant!r}.")
-    if not 0 <= left_reward <= 1:
-        raise ValueError(f"left_reward must be between 0 and 1, but is {left_reward!r}.")
-    current = _VARIANTS[variant]
+    states = at_least(states, 2, "states")
+    left_reward = chance(left_reward, "left_reward")
+    current = _VARIANTS[choice(variant, _VARIANTS, "variant")]
     features, theta = _features(states, current)
     successors = np.empty((states, 2, 3), dtype=int)
     for s in range(states):
@@ -60,6 +55,7 @@ def riverswim(states: int = 5, horizon: int = 20, left_reward: float = 0.005, va
         horizon=horizon,
         features=features,
         name=f"riverswim-{states}" if variant == "paper" else f"riverswim-{states}-{variant}",
+        action_names=("left", "right"),
     )
 
 
