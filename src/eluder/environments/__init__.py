@@ -1,6 +1,7 @@
 """Environments: functions that return a `FiniteMDP`, also by name with `make`."""
 
 from eluder.environments.deep_sea import deep_sea as deep_sea
+from eluder.environments.grid_world import MAPS as grid_world_maps
 from eluder.environments.grid_world import grid_world as grid_world
 from eluder.environments.hard_tree import hard_tree as hard_tree
 from eluder.environments.inventory import inventory as inventory
@@ -19,6 +20,7 @@ __all__ = [
     "deep_sea",
     "garnet",
     "grid_world",
+    "grid_world_maps",
     "hard_tree",
     "inventory",
     "lower_bound",
