@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -41,3 +42,8 @@ def repeated_squares(values: Float[Array, "*axes paths"], count: int) -> Float[A
     for _ in range(count - 1):
         powers.append(powers[-1] * powers[-1])
     return jnp.stack(powers, axis=-2)
+
+
+def set_row(table: Array, index: Int[Array, ""], row: Array) -> Array:
+    """The table with table[index] = row, for an index known to be in range: no check is compiled."""
+    return jax.lax.dynamic_update_index_in_dim(table, row, index, axis=0)

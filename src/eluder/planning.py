@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, UInt32
 
 from eluder import _random
-from eluder._arrays import dot
+from eluder._arrays import dot, set_row
 from eluder.agents.base import Agent, Plan, Problem
 from eluder.mdp import FiniteMDP
 
@@ -72,8 +72,8 @@ def plan_episode(agent: Agent, plan: Plan, problem: Problem, truth: Truth, key: 
         values, action = uniform_argmax(q_values, _random.tie_words(key, step, states))
         followed = truth.policy_backup(step, planned.policy_value)
         planned = Planned(
-            values=planned.values.at[step].set(values),
-            policy=planned.policy.at[step].set(action),
+            values=set_row(planned.values, step, values),
+            policy=set_row(planned.policy, step, action),
             policy_value=at_action(followed, action),
             q_values=None if planned.q_values is None else planned.q_values.at[step].set(q_values),
         )

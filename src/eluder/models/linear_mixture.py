@@ -17,7 +17,7 @@ class LinearMixture(LinearModel):
     """The class {⟨φ(s'|s, a), θ⟩ : ‖θ‖ ≤ bound} (the paper's Assumption 2)."""
 
     successors: Int[Array, "states actions slots"]
-    features: Float[Array, "states actions slots dim"]
+    features_by_slot: Float[Array, "slots dim states actions"]  # the order in which planning reads them
     bound: float = eqx.field(static=True)
 
     def __init__(self, successors: ArrayLike, features: ArrayLike, bound: float = 1.0):
@@ -34,7 +34,8 @@ class LinearMixture(LinearModel):
         if not (np.isfinite(bound) and bound > 0):
             raise ValueError(f"bound must be a positive number, but is {bound!r}.")
         self.successors = jnp.asarray(successors, dtype=jnp.int32)
-        self.features = jnp.asarray(validate.slot_features(features, successors.shape))
+        by_slot = np.moveaxis(validate.slot_features(features, successors.shape), (2, 3), (0, 1))
+        self.features_by_slot = jnp.asarray(by_slot)
         self.bound = float(bound)
 
     @classmethod
@@ -49,16 +50,21 @@ class LinearMixture(LinearModel):
         return cls(successors, np.take_along_axis(dense, successors[..., None], axis=2), bound)
 
     @property
+    def features(self) -> Float[Array, "states actions slots dim"]:
+        """φ(successors[s, a, n] | s, a)."""
+        return jnp.moveaxis(self.features_by_slot, (0, 1), (2, 3))
+
+    @property
     def dim(self) -> int:
-        return self.features.shape[-1]
+        return self.features_by_slot.shape[1]
 
     @property
     def block_shape(self) -> tuple[int, int]:
         return (1, 1)
 
     def embed(self, values: Float[Array, "states paths"]) -> Float[Array, "dim states actions paths"]:
-        by_slot = jnp.moveaxis(self.features, (2, 3), (0, 1))[..., None]  # slots dim states actions 1
-        return dot(by_slot, values[jnp.moveaxis(self.successors, 2, 0)][:, None])
+        at_slots = values[jnp.moveaxis(self.successors, 2, 0)]
+        return dot(self.features_by_slot[..., None], at_slots[:, None])
 
     def embed_at(
         self,
@@ -67,10 +73,10 @@ class LinearMixture(LinearModel):
         values: Float[Array, "states paths"],
         levels: int,
     ) -> Float[Array, "dim levels paths"]:
-        states, actions, slots, dim = self.features.shape
+        slots, dim, states, actions = self.features_by_slot.shape
         pair = state * actions + action
         successors = look_up(self.successors.reshape(states * actions, slots), pair)
-        features = look_up(self.features.reshape(states * actions, slots, dim), pair)
+        features = self.features_by_slot.reshape(slots, dim, states * actions)[..., pair]
         powers = repeated_squares(jnp.take_along_axis(values, successors, axis=0, mode="promise_in_bounds"), levels)
         return dot(features[:, :, None], powers[:, None])
 
@@ -82,7 +88,7 @@ class LinearMixture(LinearModel):
         return self._fit(mdp)[1]
 
     def _fit(self, mdp: FiniteMDP) -> tuple[np.ndarray, float]:
-        check_shapes(self.features.shape[:2], mdp, "LinearMixture")
+        check_shapes(self.successors.shape[:2], mdp, "LinearMixture")
         # One least-squares row per (s, a, s') that either side can reach: (features | true probability).
         own = np.concatenate([np.asarray(self.features), np.zeros((*self.successors.shape, 1))], axis=-1)
         true = np.zeros((*mdp.successors.shape, self.dim + 1))
