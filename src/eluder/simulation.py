@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int
 from eluder import _random
 from eluder import _validate as validate
 from eluder._arrays import look_up, pick
+from eluder._compiler import compiled
 from eluder.agents.base import Agent, Problem, Transition, traced
 from eluder.mdp import FiniteMDP
 from eluder.planning import Truth, plan_episode
@@ -112,27 +113,17 @@ def simulate(
         raise ValueError(f"seed must be a whole number, but is {seed!r}.")
     misfit = agent.check(environment, allow_misspecified=allow_misspecified)
     began = time.perf_counter()
-    run = _Run.start(environment, agent, tuple(record), paths, int(seed), workers)
+    run = Run.start(environment, agent, tuple(record), range(paths), int(seed), workers)
     records: list[dict[str, np.ndarray]] = []
-    done, chunk, interrupted = 0, 1, False
-    with ThreadPoolExecutor(run.workers) as pool:
-        try:
-            while done < episodes:
-                count = min(chunk, _BUFFER, episodes - done)
-                chunk_began = time.perf_counter()
-                run, recorded = run.advance(pool, done, count)
-                records.append(recorded)
-                done += count
-                # The first chunk also compiles, so its time says nothing.
-                if done > 1:
-                    rate = count / (time.perf_counter() - chunk_began)
-                    chunk = math.ceil(min(rate * _CHUNK_SECONDS, 8 * chunk))
-                else:
-                    chunk = 8
-                if progress is not None:
-                    progress(done)
-        except KeyboardInterrupt:
-            interrupted = True
+    interrupted = False
+    try:
+        for advanced, recorded in chunks(run, episodes):
+            run = advanced
+            records.append(recorded)
+            if progress is not None:
+                progress(run.episodes)
+    except KeyboardInterrupt:
+        interrupted = True
     empty = {name: np.empty((paths, 0)) for name in _ALWAYS}
     joined = {name: np.concatenate([r[name] for r in records], axis=1) for name in records[0]} if records else empty
     return Result(
@@ -149,8 +140,8 @@ def simulate(
     )
 
 
-class _Run(NamedTuple):
-    """A simulation under way: everything the next chunk needs."""
+class Run(NamedTuple):
+    """A simulation under way: everything the next chunk needs. `eluder.checkpoint` saves and restores it."""
 
     agent: Agent
     problem: Problem
@@ -161,6 +152,7 @@ class _Run(NamedTuple):
     workers: int
     blocks: tuple[Int[Array, " block"], ...]  # path numbers; padding repeats a block's last path
     states: tuple[Any, ...]
+    episodes: int = 0  # finished on every path
 
     @classmethod
     def start(
@@ -168,30 +160,31 @@ class _Run(NamedTuple):
         environment: FiniteMDP,
         agent: Agent,
         recorders: tuple[Recorder, ...],
-        paths: int,
+        paths: range,
         seed: int,
         workers: int | None,
-    ) -> _Run:
+    ) -> Run:
+        """Before the first episode of the paths with these numbers."""
         on_cpu = jax.default_backend() == "cpu"
         workers = workers or (cores() if on_cpu else 1)
-        size = math.ceil(paths / workers)
+        size = math.ceil(len(paths) / workers)
         if on_cpu:
             size = math.ceil(size / math.ceil(size / _CPU_BLOCK))
         size = max(size, 2)  # a batch of one compiles to other arithmetic
-        starts = range(0, paths, size)
-        blocks = tuple(jnp.minimum(jnp.arange(size) + first, paths - 1) for first in starts)
+        starts = range(paths.start, paths.stop, size)
+        blocks = tuple(jnp.minimum(jnp.arange(size) + first, paths.stop - 1) for first in starts)
         agent, problem = traced(agent), problem_of(environment, per_step=agent.per_step)
         states = tuple(_init(agent, problem, size) for _ in blocks)
         truth = Truth.of(environment)
         workers = min(workers, len(blocks))
-        return cls(agent, problem, truth, recorders, jnp.asarray(seed), paths, workers, blocks, states)
+        return cls(agent, problem, truth, recorders, jnp.asarray(seed), len(paths), workers, blocks, states)
 
-    def advance(self, pool: ThreadPoolExecutor, first: int, count: int) -> tuple[_Run, dict[str, np.ndarray]]:
+    def advance(self, pool: ThreadPoolExecutor, count: int) -> tuple[Run, dict[str, np.ndarray]]:
         """`count` more episodes on every path."""
 
         def one_block(block, state):
             state, record = _episodes(
-                self.agent, self.problem, self.truth, self.recorders, self.seed, block, state, first, count
+                self.agent, self.problem, self.truth, self.recorders, self.seed, block, state, self.episodes, count
             )
             return state, jax.tree.map(lambda x: np.asarray(x)[:count], record)
 
@@ -202,11 +195,31 @@ class _Run(NamedTuple):
             return np.moveaxis(np.concatenate(parts, axis=-1)[..., : self.paths], -1, 0)
 
         joined = jax.tree.map(join, *records)
-        return self._replace(states=states), joined
+        return self._replace(states=states, episodes=self.episodes + count), joined
 
     def report(self) -> dict[str, np.ndarray]:
         reports = [self.agent.report(state) for state in self.states]
         return jax.tree.map(lambda *parts: np.concatenate(parts, axis=-1)[..., : self.paths], *reports)
+
+
+def chunks(run: Run, episodes: int) -> Iterator[tuple[Run, dict[str, np.ndarray]]]:
+    """Carries a run on until it has `episodes` episodes: after each chunk, the run and what the chunk recorded.
+
+    Chunks are sized by the clock; no number depends on where they end.
+    """
+    chunk, measured = 1, False
+    with ThreadPoolExecutor(run.workers) as pool:
+        while run.episodes < episodes:
+            count = min(chunk, _BUFFER, episodes - run.episodes)
+            began = time.perf_counter()
+            run, recorded = run.advance(pool, count)
+            # The first chunk also compiles, so its time says nothing.
+            if measured:
+                rate = count / (time.perf_counter() - began)
+                chunk = math.ceil(min(rate * _CHUNK_SECONDS, 8 * chunk))
+            else:
+                chunk, measured = 8, True
+            yield run, recorded
 
 
 def cores() -> int:
@@ -232,7 +245,7 @@ def _episodes(agent, problem, truth, recorders, seed, paths, state, first: int, 
     return _compiled(agent, problem, truth, recorders, seed, paths, state, jnp.asarray(first), jnp.asarray(count))
 
 
-@eqx.filter_jit
+@compiled
 def _compiled(
     agent: Agent,
     problem: Problem,
