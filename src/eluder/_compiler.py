@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import os
+import platform
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -19,7 +23,8 @@ def compiled(function: Callable) -> Callable[..., Any]:
 
     @functools.cache
     def jitted():
-        return eqx.filter_jit(function, compiler_options=_options())
+        _keep_programs()
+        return eqx.filter_jit(function, compiler_options=_options())  # type: ignore[call-overload]
 
     @functools.wraps(function)
     def call(*arguments):
@@ -39,3 +44,29 @@ def _options() -> dict[str, Any] | None:
     except Exception:  # XLA names no narrower error for an option it does not know
         return None
     return _CPU_OPTIONS
+
+
+@functools.cache
+def _keep_programs() -> None:
+    """Keeps compiled programs on disk, unless the user has told JAX where to, or ELUDER_CACHE is "off"."""
+    wanted = os.environ.get("ELUDER_CACHE", "")
+    if wanted == "off" or jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
+        return
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(wanted) if wanted else home / "eluder" / _machine()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a home that cannot be written to costs time, not results
+        return
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+
+
+def _machine() -> str:
+    """A name for this kind of processor: programs for one must not be loaded on another that shares the home."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        facts = "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
+    except OSError:
+        facts = platform.processor() + platform.machine()
+    return "programs-" + hashlib.sha256(facts.encode()).hexdigest()[:12]
