@@ -24,8 +24,9 @@ from eluder.mdp import FiniteMDP
 from eluder.planning import Truth, plan_episode
 from eluder.recording import Episode, Recorder
 
-# Episodes that one call of the compiled program may hold the results of.
-_BUFFER = 256
+# Episodes that one call of the compiled program may hold the results of, and the most numbers per record:
+# a whole buffer travels from the device after each call.
+_BUFFER, _BUFFER_NUMBERS = 256, 2**20
 # A chunk should take about this long: often enough for a progress bar and for Ctrl-C.
 _CHUNK_SECONDS = 0.4
 # Paths in one compiled batch on a CPU: enough to fill its vector units, few enough to stay in its caches.
@@ -210,7 +211,7 @@ def chunks(run: Run, episodes: int) -> Iterator[tuple[Run, dict[str, np.ndarray]
     chunk, measured = 1, False
     with ThreadPoolExecutor(run.workers) as pool:
         while run.episodes < episodes:
-            count = min(chunk, _BUFFER, episodes - run.episodes)
+            count = min(chunk, _rows(run.blocks[0]), episodes - run.episodes)
             began = time.perf_counter()
             run, recorded = run.advance(pool, count)
             # The first chunk also compiles, so its time says nothing.
@@ -266,7 +267,7 @@ def _compiled(
         return state, jax.tree.map(lambda buffer, value: buffer.at[index].set(value), buffers, record)
 
     _, shapes = jax.eval_shape(one, state, first)
-    buffers = jax.tree.map(lambda leaf: jnp.zeros((_BUFFER, *leaf.shape), leaf.dtype), shapes)
+    buffers = jax.tree.map(lambda leaf: jnp.zeros((_rows(paths), *leaf.shape), leaf.dtype), shapes)
     return jax.lax.fori_loop(0, count, episode, (state, buffers))
 
 
@@ -314,6 +315,11 @@ def _episode(
     for recorder, seen in zip(recorders, recording, strict=True):
         record |= recorder.finish(seen, finished)
     return state, record
+
+
+def _rows(block: Int[Array, " block"]) -> int:
+    """How many episodes of a block of paths one call records."""
+    return max(1, min(_BUFFER, _BUFFER_NUMBERS // block.size))
 
 
 def _draw(cumulative: Float[Array, "slots #paths"], uniform: Float[Array, " paths"]) -> Int[Array, " paths"]:
