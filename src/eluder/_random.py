@@ -41,8 +41,10 @@ def threefry(
     return x, y
 
 
-def uniform(key: UInt32[Array, "2 paths"], step: Int[Array, ""], index: int) -> Float[Array, " paths"]:
-    """A uniform number in [0, 1) with 53 random bits, per path."""
+def uniform(
+    key: UInt32[Array, "2 paths"], step: Int[Array, ""], index: int | UInt32[Array, "*axes 1"]
+) -> Float[Array, "*axes paths"]:
+    """A uniform number in [0, 1) with 53 random bits, per index and path."""
     high, low = threefry(key, jnp.asarray(step, dtype=jnp.uint32), jnp.uint32(index))
     return (high.astype(float) * 2.0**21 + (low >> jnp.uint32(11)).astype(float)) * 2.0**-53
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from jaxtyping import ArrayLike
 
 # Sums of probabilities typed by hand are off by rounding; more than this is a mistake.
-_TOLERANCE = 1e-8
+TOLERANCE = 1e-8
 
 
 def positive_integer(value, name: str) -> int:
@@ -41,7 +42,7 @@ def distributions(probs: np.ndarray, name: str) -> None:
         where = tuple(int(i) for i in np.argwhere(probs < 0)[0])
         raise ValueError(f"{name} must not be negative, but {name}{list(where)} is {probs[where]:g}.")
     sums = probs.sum(axis=-1)
-    off = np.abs(sums - 1) > _TOLERANCE
+    off = np.abs(sums - 1) > TOLERANCE
     if np.any(off):
         where = tuple(int(i) for i in np.argwhere(off)[0])
         raise ValueError(
@@ -167,3 +168,9 @@ def policy(table: ArrayLike, horizon: int, states: int, actions: int) -> np.ndar
     if array.min() < 0 or array.max() >= actions:
         raise ValueError(f"policy must name actions from 0 to {actions - 1}.")
     return array
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """ (did you mean …?) where a known word is close to a misspelt one."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -38,6 +38,7 @@ class UCRLWVTR(Agent):
     gamma: float
     beta: float | Callable[[Int[Array, ""]], Float[Array, ""]]  # β̂, or k ↦ β̂_k with k counted from 1
     error_weights: tuple[float, float]
+    multiplier: float  # on β̂
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class UCRLWVTR(Agent):
         gamma: float = 0.5,
         beta: float | Callable[[Int[Array, ""]], Float[Array, ""]] = 1.0,
         error_weights: tuple[float, float] = (2.0, 1.0),
+        multiplier: float = 1.0,
     ):
         """
         **Arguments:**
@@ -59,6 +61,7 @@ class UCRLWVTR(Agent):
         - `gamma`: γ, how much a point's uncertainty widens its σ̄.
         - `beta`: the confidence radius β̂, or a function of the episode number k = 1, 2, … that JAX can trace.
         - `error_weights`: the factors of HOME's error bound on level m and m + 1 (errata 4).
+        - `multiplier`: a factor on β̂, so that a radius from the theory can be scaled; 1 is the radius as given.
         """
         if not isinstance(model, Model):
             raise TypeError(
@@ -70,6 +73,7 @@ class UCRLWVTR(Agent):
             ("ridge", ridge, False),
             ("sigma_min", sigma_min, False),
             ("gamma", gamma, True),
+            ("multiplier", multiplier, True),
             *([] if callable(beta) else [("beta", beta, True)]),
         ):
             if not (jnp.isfinite(value) and (value > 0 or (zero_is_fine and value == 0))):
@@ -83,6 +87,7 @@ class UCRLWVTR(Agent):
         self.beta = beta if callable(beta) else float(beta)
         own, above = error_weights
         self.error_weights = (float(own), float(above))
+        self.multiplier = float(multiplier)
 
     @property
     def label(self) -> str:
@@ -99,7 +104,7 @@ class UCRLWVTR(Agent):
         del problem, keys
         beta = self.beta(episode + 1) if callable(self.beta) else self.beta
         planner = self.model.regression(self.ridge).planner(state)
-        return Plan(data=state, planner=planner, beta=jnp.asarray(beta, dtype=float))
+        return Plan(data=state, planner=planner, beta=self.multiplier * jnp.asarray(beta, dtype=float))
 
     def backup(self, plan: Plan, problem: Problem, step, next_values, next_extras):
         """Line 5; Q is clipped from below as well (errata 9)."""
@@ -127,7 +132,8 @@ class UCRLWVTR(Agent):
             error_weights=self.error_weights,
         )
         state = regression.add(state, point, target, variance)
-        return state, {"weights": variance, "mean": mean, "at_start": at_start, "so_far": so_far, **parts}
+        info = {"mean": mean, "at_start": at_start, "so_far": so_far, "bonus": plan.beta * at_start}
+        return state, {"weights": variance, **info, **parts}
 
     def finish(self, state, plan: Plan, problem: Problem, episode):
         """Line 16: f̂_{k+1,m} at every level."""
@@ -142,8 +148,8 @@ class UCRLVTR(UCRLWVTR):
     radius and is a different one (errata 19).
     """
 
-    def __init__(self, model: Model, ridge: float = 1e-3, beta: float | Callable = 1.0):
-        super().__init__(model, levels=0, ridge=ridge, sigma_min=1.0, gamma=0.0, beta=beta)
+    def __init__(self, model: Model, ridge: float = 1e-3, beta: float | Callable = 1.0, multiplier: float = 1.0):
+        super().__init__(model, levels=0, ridge=ridge, sigma_min=1.0, gamma=0.0, beta=beta, multiplier=multiplier)
 
     @property
     def label(self) -> str:
