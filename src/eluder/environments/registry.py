@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from eluder._validate import suggestion
 from eluder.environments.deep_sea import deep_sea
+from eluder.environments.from_edges import from_edges
+from eluder.environments.from_gymnasium import from_gymnasium
 from eluder.environments.grid_world import grid_world
 from eluder.environments.hard_tree import hard_tree
 from eluder.environments.inventory import inventory
@@ -36,38 +38,52 @@ _ENVIRONMENTS: dict[str, Callable[..., FiniteMDP]] = {
     )
 }
 
+# Environments that are read from elsewhere: they have no defaults.
+_LOADERS: dict[str, Callable[..., FiniteMDP]] = {"from-edges": from_edges, "from-gymnasium": from_gymnasium}
+
 
 def names() -> tuple[str, ...]:
-    """The names that `make` knows. All of these environments can be made without parameters."""
+    """The names of all environments that can be made without parameters.
+
+    Beside them `make` knows "from-edges" and "from-gymnasium".
+    """
     return tuple(_ENVIRONMENTS)
 
 
 def parameters(name: str) -> dict[str, Any]:
-    """The parameters of an environment and their defaults."""
-    return {key: parameter.default for key, parameter in inspect.signature(_function(name)).parameters.items()}
+    """The parameters of an environment and their defaults (`inspect.Parameter.empty` for those without)."""
+    return {key: parameter.default for key, parameter in _signature(name).items() if not _open(parameter)}
 
 
-def make(name: str, **params: Any) -> FiniteMDP:
+def make(name: str, /, **params: Any) -> FiniteMDP:
     """The environment of that name, e.g. make("riverswim", states=6, horizon=20). "_" and "-" are the same in names."""
-    function = _function(name)
     known = parameters(name)
-    for key in params:
-        if key not in known:
-            raise ValueError(
-                f"The environment {name!r} has no parameter {key!r}{_suggestion(key, known)}: "
-                f"it takes {', '.join(known)}."
-            )
-    return function(**params)
+    if not any(_open(parameter) for parameter in _signature(name).values()):
+        for key in params:
+            if key not in known:
+                raise ValueError(
+                    f"The environment {name!r} has no parameter {key!r}{suggestion(key, known)}: "
+                    f"it takes {', '.join(known)}."
+                )
+    missing = [key for key, default in known.items() if default is inspect.Parameter.empty and key not in params]
+    if missing:
+        raise ValueError(f"The environment {name!r} needs the parameter {missing[0]!r}.")
+    return _function(name)(**params)
+
+
+def _signature(name: str) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(_function(name)).parameters
+
+
+def _open(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter stands for any others (**options)."""
+    return parameter.kind is inspect.Parameter.VAR_KEYWORD
 
 
 def _function(name: str) -> Callable[..., FiniteMDP]:
+    known = _ENVIRONMENTS | _LOADERS
     try:
-        return _ENVIRONMENTS[name.replace("_", "-")]
+        return known[name.replace("_", "-")]
     except (KeyError, AttributeError):
-        message = f"There is no environment {name!r}{_suggestion(str(name), _ENVIRONMENTS)}"
-        raise ValueError(f"{message}: the names are {', '.join(_ENVIRONMENTS)}.") from None
-
-
-def _suggestion(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+        message = f"There is no environment {name!r}{suggestion(str(name), known)}"
+        raise ValueError(f"{message}: the names are {', '.join(known)}.") from None
