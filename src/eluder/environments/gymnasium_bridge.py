@@ -151,9 +151,7 @@ def policy_table(model: Any, mdp: FiniteMDP, *, observe_step: bool = False, batc
     once for each.
     """
     if not callable(getattr(model, "predict", None)):
-        raise TypeError(
-            f"model must have predict(observation, deterministic=True), which {type(model).__name__} has not."
-        )
+        raise TypeError(f"model must have predict(observation, deterministic=True), unlike {type(model).__name__}.")
     states = np.arange(mdp.states)
     if observe_step:
         steps = np.repeat(np.arange(mdp.horizon), mdp.states)
