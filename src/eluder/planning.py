@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, UInt32
 
 from eluder import _random
 from eluder._arrays import dot, set_row
-from eluder.agents.base import Agent, Plan, Problem
+from eluder.agents.base import Agent, Plan, Problem, Whole
 from eluder.mdp import FiniteMDP
 
 # With more actions than this, choosing among them is left to array operations instead of being written out.
@@ -56,6 +56,7 @@ class Planned(NamedTuple):
     policy: Int[Array, "max_horizon states paths"]
     policy_value: Float[Array, "states paths"]  # V^π₁, exact, in the MDP's units
     q_values: Float[Array, "max_horizon states actions paths"] | None = None  # for agents that ask for them
+    extras: Any = None  # the agent's extras at the first step
 
 
 def plan_episode(agent: Agent, plan: Plan, problem: Problem, truth: Truth, key: UInt32[Array, "2 paths"]) -> Planned:
@@ -77,7 +78,7 @@ def plan_episode(agent: Agent, plan: Plan, problem: Problem, truth: Truth, key: 
             policy_value=at_action(followed, action),
             q_values=None if planned.q_values is None else planned.q_values.at[step].set(q_values),
         )
-        return planned, jax.tree.map(lambda table: at_action(table, action), q_extras)
+        return planned, _hand_on(q_extras, action)
 
     empty = Planned(
         values=jnp.zeros((problem.max_horizon + 1, states, paths)),
@@ -85,8 +86,8 @@ def plan_episode(agent: Agent, plan: Plan, problem: Problem, truth: Truth, key: 
         policy_value=zero,
         q_values=jnp.zeros((problem.max_horizon, states, problem.actions, paths)) if agent.keeps_q_values else None,
     )
-    planned, _ = jax.lax.fori_loop(0, problem.horizon, backup, (empty, agent.extras(problem, paths)))
-    return planned
+    planned, extras = jax.lax.fori_loop(0, problem.horizon, backup, (empty, agent.extras(problem, paths)))
+    return planned._replace(extras=extras)
 
 
 def uniform_argmax(
@@ -118,6 +119,15 @@ def at_action(
     for a in range(1, table.shape[1]):
         result = jnp.where(action == a, table[:, a], result)
     return result
+
+
+def _hand_on(extras: Any, action: Int[Array, "states paths"]) -> Any:
+    """An agent's extras at the action chosen, and as they are where it says so."""
+
+    def one(leaf):
+        return leaf if isinstance(leaf, Whole) else at_action(leaf, action)
+
+    return jax.tree.map(one, extras, is_leaf=lambda leaf: isinstance(leaf, Whole))
 
 
 def _cumulative(probs: Float[Array, "... slots"]) -> Float[Array, "... slots"]:

@@ -68,6 +68,12 @@ class Transition(NamedTuple):
     next_values: Float[Array, "states paths"]  # V_{k,h+1}, as planned
 
 
+class Whole(NamedTuple):
+    """Extras that the runner hands on as they are, rather than at the action chosen: see `Agent.backup`."""
+
+    value: Any
+
+
 class Agent(eqx.Module):
     """Learns to act in one MDP. See `eluder.agents` for the ones that come with the library."""
 
@@ -108,7 +114,8 @@ class Agent(eqx.Module):
 
         The runner takes V_h = max_a Q_h and acts by the maximiser, ties broken at random. Whatever else an agent
         propagates backwards (a lower value, say) are `extras`: returned for every (s, a), and handed on at the
-        action chosen. Their value at the horizon is zero.
+        action chosen. Their value at the horizon is zero. What is wrapped in `Whole` may have any shape, and is handed
+        on as it is; `planned` sees what the first step returned.
         """
 
     def extras(self, problem: Problem, paths: int) -> PyTree[Float[Array, "states paths"]]:

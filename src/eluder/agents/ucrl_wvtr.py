@@ -7,17 +7,22 @@ Assembly only: the regression f̂ and its uncertainty D_F come from the model cl
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from eluder._arrays import pick, repeated_squares
-from eluder.agents.base import Agent, Problem, Transition
+from eluder.agents.base import Agent, Problem, Transition, Whole
 from eluder.mdp import FiniteMDP
 from eluder.models.base import Model, check_realisable
 from eluder.moments import variance_weights
+
+if TYPE_CHECKING:
+    from eluder.oracles import Oracle
+    from eluder.regression import Regression
+    from eluder.uncertainty import Uncertainty
 
 
 class Plan(NamedTuple):
@@ -39,6 +44,8 @@ class UCRLWVTR(Agent):
     beta: float | Callable[[Int[Array, ""]], Float[Array, ""]]  # β̂, or k ↦ β̂_k with k counted from 1
     error_weights: tuple[float, float]
     multiplier: float  # on β̂
+    oracle: Oracle | None
+    uncertainty: Uncertainty | None
 
     def __init__(
         self,
@@ -50,6 +57,8 @@ class UCRLWVTR(Agent):
         beta: float | Callable[[Int[Array, ""]], Float[Array, ""]] = 1.0,
         error_weights: tuple[float, float] = (2.0, 1.0),
         multiplier: float = 1.0,
+        oracle: Oracle | None = None,
+        uncertainty: Uncertainty | None = None,
     ):
         """
         **Arguments:**
@@ -62,6 +71,7 @@ class UCRLWVTR(Agent):
         - `beta`: the confidence radius β̂, or a function of the episode number k = 1, 2, … that JAX can trace.
         - `error_weights`: the factors of HOME's error bound on level m and m + 1 (errata 4).
         - `multiplier`: a factor on β̂, so that a radius from the theory can be scaled; 1 is the radius as given.
+        - `oracle`, `uncertainty`: how to regress over the class and how to compute D_F; the class's own by default.
         """
         if not isinstance(model, Model):
             raise TypeError(
@@ -88,35 +98,49 @@ class UCRLWVTR(Agent):
         own, above = error_weights
         self.error_weights = (float(own), float(above))
         self.multiplier = float(multiplier)
+        self.oracle = oracle
+        self.uncertainty = uncertainty
 
     @property
     def label(self) -> str:
         return {0: "UCRL-VTR (weighted)", 1: "UCRL-WVTR without HOME"}.get(self.levels, "UCRL-WVTR")
 
+    def regression(self) -> Regression:
+        """f̂ and D_F, by the model class."""
+        return self.model.regression(self.ridge, self.oracle, self.uncertainty)
+
     def check(self, mdp: FiniteMDP, *, allow_misspecified: bool = False) -> float:
+        self.regression().check(mdp)
         return check_realisable(self.model, mdp, allow_misspecified=allow_misspecified)
 
     def init(self, problem: Problem, paths: int):
         del problem
-        return self.model.regression(self.ridge).init(self.levels + 1, paths)  # line 1
+        return self.regression().init(self.levels + 1, paths)  # line 1
 
     def begin(self, state, problem, episode, keys) -> Plan:
         del problem, keys
         beta = self.beta(episode + 1) if callable(self.beta) else self.beta
-        planner = self.model.regression(self.ridge).planner(state)
+        planner = self.regression().planner(state)
         return Plan(data=state, planner=planner, beta=self.multiplier * jnp.asarray(beta, dtype=float))
+
+    def extras(self, problem: Problem, paths: int) -> Whole:
+        """What the regression remembers along the steps of planning."""
+        del problem
+        return Whole(self.regression().memory(paths))
 
     def backup(self, plan: Plan, problem: Problem, step, next_values, next_extras):
         """Line 5; Q is clipped from below as well (errata 9)."""
-        del next_extras
-        mean, uncertainty = self.model.regression(self.ridge).everywhere(plan.planner, next_values)
+        mean, uncertainty, memory = self.regression().everywhere_from(plan.planner, next_values, next_extras.value)
         bonus = plan.beta * uncertainty
-        return jnp.clip(problem.reward(step) + mean + bonus, 0, 1), None
+        return jnp.clip(problem.reward(step) + mean + bonus, 0, 1), Whole(memory)
+
+    def planned(self, state, planned):
+        return self.regression().after_planning(state, planned.extras.value)
 
     def observe(self, state, plan: Plan, problem: Problem, transition: Transition):
         """Lines 11 to 13: the point z and target y at every level, their weight by HOME, and the update."""
         del problem
-        regression, levels = self.model.regression(self.ridge), self.levels + 1
+        regression, levels = self.regression(), self.levels + 1
         point = regression.point(transition.state, transition.action, transition.next_values, levels)
         target = repeated_squares(pick(transition.next_values, transition.next_state), levels)
         mean = regression.predict(plan.data, point)
@@ -138,7 +162,10 @@ class UCRLWVTR(Agent):
     def finish(self, state, plan: Plan, problem: Problem, episode):
         """Line 16: f̂_{k+1,m} at every level."""
         del plan, problem, episode
-        return self.model.regression(self.ridge).fit(state)
+        return self.regression().fit(state)
+
+    def report(self, state) -> dict[str, Array]:
+        return self.regression().report(state)
 
 
 class UCRLVTR(UCRLWVTR):

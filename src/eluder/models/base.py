@@ -17,7 +17,9 @@ from jaxtyping import Array, Float, Int
 from eluder.mdp import FiniteMDP
 
 if TYPE_CHECKING:
+    from eluder.oracles import Oracle
     from eluder.regression import Regression
+    from eluder.uncertainty import Uncertainty
 
 # A class represents an MDP when its best kernel is this close to the true one.
 REALISABLE = 1e-7
@@ -31,8 +33,16 @@ class Model(eqx.Module):
         """max |P − P̂| between the MDP's kernel and the closest one of the class (least squares)."""
 
     @abc.abstractmethod
-    def regression(self, ridge: float | Float[Array, ""]) -> Regression:
-        """The weighted regression over this class: see `eluder.regression`."""
+    def regression(
+        self,
+        ridge: float | Float[Array, ""],
+        oracle: Oracle | None = None,
+        uncertainty: Uncertainty | None = None,
+    ) -> Regression:
+        """The weighted regression over this class: see `eluder.regression`.
+
+        The class's own oracle and way to compute D_F are used unless others are given.
+        """
 
 
 class LinearModel(Model):
@@ -62,9 +72,19 @@ class LinearModel(Model):
     ) -> Float[Array, "dim levels paths"]:
         """φ of V^(2^m) at one pair per path, for the moment levels m = 0 … levels − 1."""
 
-    def regression(self, ridge: float | Float[Array, ""]) -> Regression:
+    def regression(
+        self,
+        ridge: float | Float[Array, ""],
+        oracle: Oracle | None = None,
+        uncertainty: Uncertainty | None = None,
+    ) -> Regression:
         from eluder.regression import LinearRegression  # regression builds on this module
 
+        if oracle is not None or uncertainty is not None:
+            raise TypeError(
+                f"{type(self).__name__} is solved in closed form and takes no oracle or uncertainty: use "
+                "eluder.models.BallMixture to run a linear mixture through an oracle."
+            )
         return LinearRegression(self, ridge)
 
 

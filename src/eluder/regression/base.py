@@ -13,9 +13,12 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float, Int
 
+from eluder.mdp import FiniteMDP
+
 Data = Any
 Point = Any
 Planner = Any
+Memory = Any
 
 
 class Regression(eqx.Module):
@@ -66,3 +69,28 @@ class Regression(eqx.Module):
     @abc.abstractmethod
     def fit(self, data: Data) -> Data:
         """The data set with its estimates brought up to date."""
+
+    def check(self, mdp: FiniteMDP) -> None:
+        """Raises when the parts of the regression do not fit together; nothing to check unless overridden."""
+        del mdp
+
+    def memory(self, paths: int) -> Memory:
+        """What is carried along the steps of planning, at the horizon; nothing unless overridden."""
+        del paths
+        return None
+
+    def everywhere_from(
+        self, planner: Planner, values: Float[Array, "states paths"], memory: Memory
+    ) -> tuple[Float[Array, "states actions paths"], Float[Array, "states actions paths"], Memory]:
+        """`everywhere`, for methods that start from what the step of planning before has found."""
+        return *self.everywhere(planner, values), memory
+
+    def after_planning(self, data: Data, memory: Memory) -> Data:
+        """The data set after an episode was planned; `memory` is that of the first step."""
+        del memory
+        return data
+
+    def report(self, data: Data) -> dict[str, Array]:
+        """Numbers on the run as a whole, by path: see `Agent.report`."""
+        del data
+        return {}
