@@ -11,6 +11,7 @@ from eluder import theory
 from eluder.agents import UCRLWVTR
 from eluder.diagnostics import Coverage, Moments, Optimism, diagnose, true_parameters
 from eluder.models import Tabular
+from eluder.models.finite import Finite
 from eluder.recording import Trace
 from eluder.theory.geometry import feature_norm
 
@@ -173,9 +174,9 @@ def test_the_potential_bound_on_adversarial_sequences():
         assert total >= dim  # the sequence did surprise
 
 
-def test_coverage_needs_a_class_that_is_linear_in_its_parameters():
+def test_coverage_needs_a_known_class():
     mdp, _, _ = _problem("mixture")
-    with pytest.raises(TypeError, match="linear"):
+    with pytest.raises(TypeError, match="object"):
         true_parameters(mdp, object())
 
 
@@ -183,3 +184,38 @@ def test_true_parameters_of_a_tabular_class_with_known_support():
     mdp, _, _ = _problem("tabular")
     theta = true_parameters(mdp, Tabular(mdp, known_support=True))
     np.testing.assert_array_equal(theta, np.asarray(mdp.probs).reshape(6, 3))
+
+
+def test_coverage_of_a_class_by_oracle_equals_a_loop_over_the_data():
+    mdp, _, _ = _problem("mixture")
+    kernels = np.stack([np.full(mdp.probs.shape, 1 / 3), np.asarray(mdp.probs)])
+    agent = UCRLWVTR(Finite(mdp.successors, kernels), levels=1, beta=0.05, ridge=0.1)
+    result = eluder.simulate(mdp, agent, episodes=8, paths=2, record=[Trace(mdp), *diagnose(mdp, agent)])
+    dense = [np.asarray(eluder.FiniteMDP(mdp.successors, p, mdp.rewards, horizon=6).dense_kernel()) for p in kernels]
+    seen = set()
+    for path in range(2):
+        got = {name: record[path] for name, record in result.records.items()}
+        data = [[], []]
+        for k in range(8):
+            for m in range(2):
+                losses = [sum((p[s, a] @ V - y) ** 2 / w for s, a, V, y, w in data[m]) for p in dense]
+                best = dense[0] if k == 0 or losses[0] <= losses[1] else dense[1]
+                distance = math.sqrt(sum(((best - dense[1])[s, a] @ V) ** 2 / w for s, a, V, _, w in data[m]))
+                assert got["distance"][k, m] == pytest.approx(distance, abs=1e-7)
+                seen.add(distance > 0)
+            for h in range(6):
+                s, a, after = got["state"][k, h], got["action"][k, h], got["next_state"][k, h]
+                for m in range(2):
+                    V = got["values"][k][h + 1] ** (2**m)
+                    data[m].append((s, a, V, V[after], got["weights"][k, h, m]))
+    assert seen == {True, False}
+
+
+def test_true_parameters_by_slot_add_up_to_the_kernel():
+    mdp = eluder.environments.riverswim(states=3, horizon=4)
+    model = Finite(mdp.successors, np.asarray(mdp.probs)[None])
+    theta = true_parameters(mdp, model).reshape(3, 2, 3)
+    total = np.zeros((3, 2, 3))
+    for s, a, n in np.ndindex(3, 2, 3):
+        total[s, a, int(mdp.successors[s, a, n])] += theta[s, a, n]
+    np.testing.assert_allclose(total, mdp.dense_kernel())

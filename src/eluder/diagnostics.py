@@ -7,7 +7,7 @@ Every number is in units in which no trajectory collects more than 1, as the age
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -19,8 +19,10 @@ from eluder._arrays import dot, look_up, repeated_squares
 from eluder.agents import UCRLWVTR
 from eluder.agents.base import Problem, Transition
 from eluder.mdp import FiniteMDP
-from eluder.models import LinearMixture, Tabular
+from eluder.models import LinearMixture, Model, Tabular
+from eluder.models.general import GeneralModel
 from eluder.recording import Episode, Recorder
+from eluder.regression.linear import Weighted
 from eluder.theory.instance import optimal_variances
 
 # V_k and V* come from differently ordered sums: a shortfall below this is rounding.
@@ -46,22 +48,29 @@ class Coverage(Recorder):
     the radius that the agent used.
     """
 
-    theta: Float[Array, "blocks dim 1 1"]  # θ* of the environment
+    truth: Float[Array, "blocks dim 1 1"]  # θ* of a linear class, or the true kernel by slot, one block per pair
     ridge: float
 
     def __init__(self, environment: FiniteMDP, agent: UCRLWVTR):
-        self.theta = jnp.asarray(true_parameters(environment, agent.model))[..., None, None]
+        self.truth = jnp.asarray(true_parameters(environment, agent.model))[..., None, None]
         self.ridge = agent.ridge
 
     def finish(self, carry, episode: Episode):
         data = episode.plan.data  # frozen at the start of the episode
-        error = data.theta - self.theta
+        if isinstance(data, Weighted):
+            squared = self._from_root(data)
+        else:
+            gap = data.estimate.kernel - self.truth
+            squared = jnp.sum(data.moments[:, :-1, :-1] * gap[:, :, None] * gap[:, None], axis=(0, 1, 2))
+        distance = jnp.sqrt(jnp.maximum(squared, 0))
+        return {"distance": distance, "covered": distance <= episode.plan.beta, "radius": _per_path(episode)}
+
+    def _from_root(self, data: Weighted) -> Float[Array, "levels paths"]:
+        error = data.theta - self.truth
         # Σ⁻¹ = R Rᵀ; (θ̂ − θ*)ᵀ Σ (θ̂ − θ*), from which the ridge's own part is taken off.
         rows = jnp.moveaxis(data.root, (2, 1), (0, 1))  # dim dim blocks levels paths
         weighted = _inverse_quadratic(dot(rows[:, :, None], rows[:, None]), jnp.swapaxes(error, 0, 1))
-        squared = jnp.sum(weighted, axis=0) - self.ridge * jnp.sum(error**2, axis=(0, 1))
-        distance = jnp.sqrt(jnp.maximum(squared, 0))
-        return {"distance": distance, "covered": distance <= episode.plan.beta, "radius": _per_path(episode)}
+        return jnp.sum(weighted, axis=0) - self.ridge * jnp.sum(error**2, axis=(0, 1))
 
 
 class Optimism(Recorder):
@@ -240,17 +249,21 @@ class InstanceQuantities(Recorder):
         return {"Q": carry, "value": look_up(self.first, episode.start)}
 
 
-def true_parameters(environment: FiniteMDP, model: Any) -> Float[np.ndarray, "blocks dim"]:
-    """θ* of an environment in a linear class, block by block."""
+def true_parameters(environment: FiniteMDP, model: Model) -> Float[np.ndarray, "blocks dim"]:
+    """The environment as a member of a class: θ* of a linear class, else the chances of the class's slots by pair."""
     if isinstance(model, LinearMixture):
         return model.fit(environment)[None]
     if isinstance(model, Tabular):
         if model.successors is None:
             return np.asarray(environment.dense_kernel()).reshape(-1, environment.states)
         return np.asarray(environment.probs).reshape(-1, environment.slots)
-    raise TypeError(
-        f"Coverage is measured for classes that are linear in their parameters, not {type(model).__name__}."
-    )
+    if not isinstance(model, GeneralModel):
+        raise TypeError(f"The true parameters in {type(model).__name__} are not known.")
+    successors = np.asarray(model.successors)
+    chances = np.take_along_axis(np.asarray(environment.dense_kernel()), successors, axis=-1)
+    # Of slots that lead to the same state, the first carries its chance: f sees their sum.
+    repeated = np.tril(successors[..., :, None] == successors[..., None, :], -1).any(axis=-1)
+    return np.where(repeated, 0.0, chances).reshape(-1, successors.shape[-1])
 
 
 def _inverse_quadratic(matrix: Float[Array, "n n ..."], x: Float[Array, "n ..."]) -> Float[Array, "..."]:
