@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
 
@@ -18,7 +18,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-_P, _R = ParamSpec("_P"), TypeVar("_R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 # Okabe & Ito's palette, in an order in which neighbours differ in lightness too.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6BB1")
@@ -29,7 +30,7 @@ _FIXED = {"UCRL-WVTR": 0, "UCRL-WVTR without HOME": 1, "UCRL-VTR": 2, "Random": 
 
 WIDTHS = {"column": 3.35, "wide": 6.9}  # inches: one column of a paper, or both
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.labelsize": 8,
@@ -82,17 +83,18 @@ def legend_below(figure: Figure, axes: Axes, columns: int = 4) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 
-def save(figure: Figure, path: Path | str) -> list[Path]:
-    """Writes `path` as PNG and as PDF, each at once or not at all, and closes the figure."""
+def save(figure: Figure, path: Path | str, suffixes: Sequence[str] = (".png", ".pdf")) -> list[Path]:
+    """Writes `path` as PNG and as PDF (or SVG), each at once or not at all, and closes the figure."""
     base = Path(path).with_suffix("")
     base.parent.mkdir(parents=True, exist_ok=True)
     written = []
-    for suffix in (".png", ".pdf"):
+    for suffix in suffixes:
         target = base.with_name(base.name + suffix)
         with tempfile.NamedTemporaryFile(dir=base.parent, suffix=suffix, delete=False) as temporary:
             # Without a date the same data give the same file.
-            metadata = {"CreationDate": None} if suffix == ".pdf" else None
-            figure.savefig(temporary, format=suffix[1:], metadata=metadata)
+            metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(suffix)
+            with plt.rc_context({"svg.hashsalt": base.name}):
+                figure.savefig(temporary, format=suffix[1:], metadata=metadata)
         Path(temporary.name).chmod(0o644)
         os.replace(temporary.name, target)
         written.append(target)
