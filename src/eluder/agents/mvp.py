@@ -49,7 +49,8 @@ class MVP(CountingAgent):
         counts = self.count(state.counts, transition)
         at = (transition.state, transition.action, jnp.arange(transition.state.shape[0], dtype=jnp.int32))
         n = counts.visits[at]
-        due = jnp.exp2(jnp.round(jnp.log2(n))) == n
+        whole = n.astype(jnp.int32)
+        due = (whole & (whole - 1)) == 0  # a power of two
         visits, outcomes = state.refreshed
         visits = visits.at[at].set(jnp.where(due, n, visits[at]))
         row = (slice(None), *at)

@@ -27,7 +27,6 @@ from eluder.mdp import FiniteMDP
 
 _ITERATIONS = 50  # Newton's, from the last episode's estimate; two or three are usual
 _CONVERGED = 1e-10  # of the largest change in θ
-_LONGEST_STEP = 2.0  # in a parameter: far from the optimum the full step can overshoot
 
 
 class State(NamedTuple):
@@ -118,6 +117,7 @@ class UCRLMNL(CountingAgent):
         features = self.features.reshape(len(self.features), -1)  # dim × (outcomes · pairs)
         shape, identity = self.features.shape[1:], jnp.eye(len(features))
         visits = jnp.broadcast_to(counts.visits, shape)
+        spread = 2 * jnp.sqrt(jnp.max(jnp.sum(features**2, axis=0)))  # a bound on ‖φ − φ'‖
 
         def newton(carry):
             count, theta, _ = carry
@@ -129,7 +129,10 @@ class UCRLMNL(CountingAgent):
             hessian = _grams(features, (visits * kernel).reshape(-1)) - _grams(means, counts.visits.reshape(-1))
             factor = jnp.linalg.cholesky(hessian + self.ridge * identity)
             change = cho_solve((factor, True), gradient)
-            change = change * jnp.minimum(1, _LONGEST_STEP / jnp.maximum(jnp.max(jnp.abs(change)), 1e-300))
+            # The full step can overshoot and cycle; this damping makes progress from anywhere, since the third
+            # derivative of a softmax likelihood is at most its second times the spread of φ (Sun & Tran-Dinh 2019).
+            length = spread * jnp.sqrt(jnp.sum(change**2)) + 1e-300
+            change = change * jnp.log1p(length) / length
             return count + 1, theta - change, jnp.max(jnp.abs(change))
 
         def going_on(carry):
