@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from eluder.cli.reproduce import reproduce
+from eluder.cli.run import run
+from eluder.cli.show import list_catalogue, show
 
 app = typer.Typer(
     name="eluder",
@@ -35,3 +37,6 @@ def _main(
 
 
 app.command()(reproduce)
+app.command()(run)
+app.command("list")(list_catalogue)
+app.command()(show)

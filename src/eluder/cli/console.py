@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from eluder.experiments.run import Events, Job
 
 console = Console()
 errors = Console(stderr=True)
@@ -40,6 +48,47 @@ def progress_bar() -> Progress:
     )
 
 
+@contextlib.contextmanager
+def following(title: str, jobs: list[Job]) -> Iterator[Events]:
+    """A progress bar over jobs that run one after the other. Damaged files are reported as they are found."""
+    from eluder.experiments.run import Events
+
+    total, done = sum(len(job.tasks) for job in jobs), 0
+    with progress_bar() as bar:
+        task = bar.add_task(title, total=sum(job.missing() for job in jobs), cells=f"0/{total} cells")
+
+        def finished() -> None:
+            nonlocal done
+            done += 1
+            bar.update(task, cells=f"{done}/{total} cells")
+
+        def waiting(count: int) -> None:
+            bar.update(task, cells=f"{done}/{total} cells, {count} with other processes")
+
+        yield Events(lambda steps: bar.advance(task, steps), finished, waiting, complain)
+
+
+def complain(sentence: str) -> None:
+    errors.print(sentence, style="yellow", highlight=False, markup=False)
+
+
+def heed_termination() -> None:
+    """Lets a request to end (as batch systems send before they kill) stop a run as Ctrl-C does."""
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
+def leave(sentence: str) -> NoReturn:
+    """Ends a stopped run at once: compiled code that is still running is not waited for, its work is in the store."""
+    errors.print(sentence, highlight=False, markup=False, soft_wrap=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(STOPPED)
+
+
 def run_app(app: typer.Typer) -> None:
     """Runs the app; one sentence for each error that a user can fix."""
     try:
@@ -51,8 +100,26 @@ def run_app(app: typer.Typer) -> None:
         errors.print(f"Error: {error}", style="red", highlight=False, markup=False)
         sys.exit(BAD_INPUT)
     except OSError as error:
-        errors.print(f"Error: {error}", style="red", highlight=False, markup=False)
+        errors.print(f"Error: {_told(error)}", style="red", highlight=False, markup=False)
         sys.exit(FAILED)
 
 
-__all__ = ["BAD_INPUT", "FAILED", "STOPPED", "MofNCompleteColumn", "console", "errors", "progress_bar", "run_app"]
+def _told(error: OSError) -> str:
+    """An error of the system in one sentence, with the file where it names one."""
+    text = error.strerror or str(error)
+    return f"{error.filename}: {text}." if error.filename else f"{text.rstrip('.')}."
+
+
+__all__ = [
+    "BAD_INPUT",
+    "FAILED",
+    "STOPPED",
+    "complain",
+    "console",
+    "errors",
+    "following",
+    "heed_termination",
+    "leave",
+    "progress_bar",
+    "run_app",
+]

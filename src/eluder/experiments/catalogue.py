@@ -1,66 +1,45 @@
-"""The paper's experiments as data."""
+"""The experiments that come with the library: specs in TOML, in the folder `specs` beside this file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
 
-from eluder.agents import UCRLVTR, UCRLWVTR, Agent, Random, without_home
-from eluder.environments import riverswim
-from eluder.mdp import FiniteMDP
+from eluder._validate import suggestion
+from eluder.experiments.spec import Spec, SpecError
 
-# The paper's table of hyper-parameters: the agents' defaults.
-PAPER_AGENTS: dict[str, Callable[[FiniteMDP], Agent]] = {
-    "UCRL-WVTR": lambda river: UCRLWVTR(river.linear_mixture()),
-    "UCRL-WVTR without HOME": lambda river: without_home(river.linear_mixture()),
-    "UCRL-VTR": lambda river: UCRLVTR(river.linear_mixture()),
-    "Random": lambda _: Random(),
-}
-LEARNERS = tuple(name for name in PAPER_AGENTS if name != "Random")
+# The paper's agents, in the order in which its figures name them.
+PAPER_AGENTS = ("UCRL-WVTR", "UCRL-WVTR without HOME", "UCRL-VTR", "Random")
 
 
-@dataclass(frozen=True)
-class Setting:
-    """One river of an experiment, and the agents that are run on it."""
-
-    states: int
-    horizon: int
-    episodes: int
-    agents: tuple[str, ...] = tuple(PAPER_AGENTS)
-    normalised: bool = False  # rewards scaled so that no trajectory collects more than 1
-
-    def environment(self) -> FiniteMDP:
-        river = riverswim(states=self.states, horizon=self.horizon)
-        return river.normalised() if self.normalised else river
+def names() -> list[str]:
+    """The names of the catalogue's specs."""
+    folder = resources.files("eluder.experiments") / "specs"
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """A figure of the paper, or one of our own."""
-
-    name: str
-    title: str
-    settings: tuple[Setting, ...]
+def catalogue() -> dict[str, Spec]:
+    """The catalogue's specs by name."""
+    return {name: get(name) for name in names()}
 
 
-def catalogue(full: bool = False) -> dict[str, Experiment]:
-    """The experiments by name. `full` adds the settings that take long."""
-    horizons = (10, 30, 100, 300, 1000, *((3000,) if full else ()))
-    experiments = (
-        Experiment(
-            "figure-2",
-            "Cumulative regret on the 5-state river",
-            tuple(Setting(states=5, horizon=h, episodes=5000) for h in (20, 100)),
-        ),
-        Experiment(
-            "figure-4",
-            "Regret and average reward on longer rivers",
-            tuple(Setting(states=s, horizon=100, episodes=1000) for s in (6, 8, 10)),
-        ),
-        Experiment(
-            "horizon",
-            "Regret at total reward 1 against the horizon",
-            tuple(Setting(states=5, horizon=h, episodes=500, agents=LEARNERS, normalised=True) for h in horizons),
-        ),
-    )
-    return {experiment.name: experiment for experiment in experiments}
+def get(name: str) -> Spec:
+    """A spec of the catalogue."""
+    if name not in names():
+        raise SpecError(f"There is no experiment {name!r}{suggestion(name, names())}: choose one of {_choices()}.")
+    text = (resources.files("eluder.experiments") / "specs" / f"{name}.toml").read_text(encoding="utf-8")
+    return Spec.from_toml(text, f"{name}.toml")
+
+
+def find(name_or_file: str) -> Spec:
+    """A spec of the catalogue by its name, or one from a TOML file."""
+    if name_or_file in names():
+        return get(name_or_file)
+    if name_or_file.endswith(".toml") or "/" in name_or_file or Path(name_or_file).is_file():
+        return Spec.read(name_or_file)
+    close = suggestion(name_or_file, names())
+    raise SpecError(f"There is no spec {name_or_file!r}{close}: give a .toml file, or one of {_choices()}.")
+
+
+def _choices() -> str:
+    return ", ".join(names())

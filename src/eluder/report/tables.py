@@ -1,65 +1,47 @@
-"""Tables of results: the summary, and every episode."""
+"""Tables of results: the summary, and every stored episode."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from eluder.experiments.run import Cell
-from eluder.simulation import Result
+from eluder.experiments.results import Curves, frame
 
 
-def summary(results: Mapping[Cell, Result]) -> pd.DataFrame:
+def summary(results: Sequence[Curves]) -> pd.DataFrame:
     """One row per environment and agent. Rewards and regret are in the environment's own units."""
     rows = []
-    for cell, result in results.items():
-        final = result.regret.sum(axis=1)
+    for result in results:
+        final = result.cumulative_regret[:, -1]
         rows.append(
             {
-                "experiment": cell.experiment,
+                "experiment": result.experiment,
                 "environment": result.environment,
-                "states": cell.setting.states,
+                "states": result.states,
                 "horizon": result.horizon,
-                "episodes": result.regret.shape[1],
-                "paths": result.regret.shape[0],
-                "agent": cell.agent,
+                "episodes": int(result.episodes[-1]),
+                "paths": result.paths,
+                "agent": result.agent,
                 "optimal_value": result.optimal_value.mean(),
                 "regret_mean": final.mean(),
                 "regret_std": final.std(ddof=1) if len(final) > 1 else 0.0,
-                "average_return": result.returns.mean(),
+                "average_return": (result.cumulative_return[:, -1] / result.episodes[-1]).mean(),
                 "seconds": result.seconds,
-                "steps_per_second": result.steps / result.seconds,
+                "steps_per_second": result.steps / result.seconds if result.seconds else float("nan"),
             }
         )
     table = pd.DataFrame(rows)
     return table.sort_values(["experiment", "states", "horizon"], kind="stable", ignore_index=True)
 
 
-def episodes(results: Mapping[Cell, Result]) -> pd.DataFrame:
-    """One row per path and episode."""
-    frames = []
-    for cell, result in results.items():
-        paths, count = result.regret.shape
-        frames.append(
-            pd.DataFrame(
-                {
-                    "experiment": pd.Categorical.from_codes(np.zeros(paths * count, dtype=int), [cell.experiment]),
-                    "states": np.int32(cell.setting.states),
-                    "horizon": np.int32(result.horizon),
-                    "agent": pd.Categorical.from_codes(np.zeros(paths * count, dtype=int), [cell.agent]),
-                    "path": np.repeat(np.arange(paths, dtype=np.int32), count),
-                    "episode": np.tile(np.arange(1, count + 1, dtype=np.int32), paths),
-                    "regret": result.regret.ravel(),
-                    "return": result.returns.ravel(),
-                }
-            )
-        )
-    return pd.concat(frames, ignore_index=True).astype({"experiment": "category", "agent": "category"})
+def episodes(results: Sequence[Curves]) -> pd.DataFrame:
+    """One row per path and stored episode."""
+    table = pd.concat([frame(result) for result in results], ignore_index=True)
+    return table.astype(dict.fromkeys(("experiment", "environment", "agent"), "category"))
 
 
 def write(path: Path, writer: Callable[[Path], None]) -> Path:

@@ -1,0 +1,145 @@
+"""The work on one cell: carry it on from where its files say it stopped, saving as it goes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from eluder import checkpoint
+from eluder.experiments import thinning
+from eluder.experiments.build import Built
+from eluder.experiments.encoding import Records, join
+from eluder.experiments.locks import Locks
+from eluder.experiments.provenance import provenance
+from eluder.experiments.spec import Series
+from eluder.experiments.store import Cell, Store
+from eluder.simulation import Run, chunks
+
+# A run that is killed loses at most about this much.
+CHECKPOINT_SECONDS = 2.0
+
+_SUMS = {"regret": "cumulative_regret", "returns": "cumulative_return"}
+_COLUMNS = {"regret": "regret", "returns": "return"}
+
+
+class Stopped(Exception):
+    """The work was told to stop, and has saved what it did."""
+
+
+class ClaimLost(Exception):
+    """Another process took this one for dead and does its work now."""
+
+
+@dataclass
+class Control:
+    """How the work is done, and who is told of it."""
+
+    stop: threading.Event = field(default_factory=threading.Event)
+    advanced: Callable[[int], None] = lambda steps: None  # environment steps just taken, from any thread
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
+    workers: int = 1  # threads for one cell
+
+
+def work_on_block(store: Store, series: Series, built: Built, block: int, locks: Locks, control: Control) -> bool:
+    """Computes what is missing of a block of paths. False when another process is at it."""
+    paths = range(block * store.block, min((block + 1) * store.block, series.paths))
+    claim = f"{series.id}-{block:08d}"
+    if not locks.claim(claim):
+        return False
+    try:
+        for part in store.split(series.id, paths):
+            if control.stop.is_set():
+                raise Stopped
+            _carry_on(store.cell(series.id, part), series, built, control, lambda: locks.holds(claim))
+    except ClaimLost:
+        return False
+    finally:
+        locks.release(claim)
+    return True
+
+
+def _carry_on(cell: Cell, series: Series, built: Built, control: Control, ours: Callable[[], bool]) -> None:
+    """Takes a cell to the series' last episode."""
+    episodes = series.episodes
+    chain = cell.chain("parquet")
+    finished = chain[-1][0].last if chain else 0
+    if finished >= episodes:
+        return
+    began = time.perf_counter()
+    run = Run.start(built.environment, built.agent, built.recorders, cell.paths, series.seed, control.workers)
+    parts = cell.chain("part", finished)
+    run, sums, seconds = _resumed(cell, run, min(parts[-1][0].last if parts else finished, episodes))
+    parts = [(file, records) for file, records in parts if file.last <= run.episodes]
+    stored = [records for _, records in parts]
+    at = parts[-1][0].last if parts else finished  # results up to here are on disk
+    thin = thinning.is_large(series.paths, episodes) or any(r.thinned for r in stored)
+    pending: list[Records] = []
+    saved = time.perf_counter()
+    for advanced, recorded in chunks(run, episodes):
+        first, run = run.episodes, advanced
+        new = _records(recorded, sums, first)
+        if thin:
+            new = new.keep(thinning.kept(new.episodes, episodes), thinned=True)
+        pending.append(new.keep(new.episodes > finished, new.thinned))
+        control.advanced((run.episodes - first) * built.environment.horizon * len(cell.paths))
+        now = time.perf_counter()
+        stopping = control.stop.is_set()
+        if run.episodes < episodes and (stopping or now - saved >= control.checkpoint_seconds):
+            if not ours():
+                raise ClaimLost
+            if run.episodes > at:
+                fresh = join(pending)
+                cell.write_records(at, run.episodes, fresh, "part")
+                stored.append(fresh)
+                at = run.episodes
+            pending = []
+            cell.write_state(run.episodes, _state(run, sums), {"seconds": seconds + now - began})
+            cell.tidy(finished, run.episodes)
+            saved = now
+            if stopping:
+                raise Stopped
+    _finish(cell, run, sums, join(stored + pending), finished, episodes, thin)
+    cell.write_provenance(finished, episodes, provenance(seconds + time.perf_counter() - began, control.workers))
+    cell.tidy(episodes, episodes)
+
+
+def _finish(cell: Cell, run: Run, sums: dict, records: Records, first: int, last: int, thin: bool) -> None:
+    if thin:
+        records = records.keep(thinning.kept(records.episodes, last), thinned=True)
+    # The state first: finished results then always have the state that a longer run starts from.
+    cell.write_state(last, _state(run, sums), {})
+    cell.write_records(first, last, records, "parquet")
+
+
+def _resumed(cell: Cell, run: Run, at_most: int) -> tuple[Run, dict[str, np.ndarray], float]:
+    """The run at its latest usable state, the sums of what it collected, and the seconds it has taken."""
+    found = cell.state(at_most)
+    if found is not None:
+        episodes, arrays, meta = found
+        try:
+            sums = {name: arrays.pop(name) for name in _SUMS.values()}
+            own = {name.removeprefix("agent"): array for name, array in arrays.items()}
+            if all(s.shape == (run.paths,) for s in sums.values()):
+                return checkpoint.from_arrays(run, own, episodes), sums, float(meta.get("seconds", 0.0))
+        except (KeyError, ValueError, TypeError, IndexError):
+            pass  # of an agent that no longer exists in this form: from the start
+    return run, {name: np.zeros(run.paths) for name in _SUMS.values()}, 0.0
+
+
+def _state(run: Run, sums: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {f"agent{name}": array for name, array in checkpoint.to_arrays(run).items()} | sums
+
+
+def _records(recorded: dict[str, np.ndarray], sums: dict[str, np.ndarray], first: int) -> Records:
+    """A chunk's records with exact running sums, which are carried on in `sums`."""
+    columns = {_COLUMNS.get(name, name): values for name, values in recorded.items()}
+    for name, summed in _SUMS.items():
+        # One addition after the other, as over the whole run at once: chunks leave no trace in the bits.
+        running = np.cumsum(np.concatenate([sums[summed][:, None], recorded[name]], axis=1), axis=1)[:, 1:]
+        columns[summed], sums[summed] = running, running[:, -1].copy()
+    count = recorded["regret"].shape[1]
+    return Records(np.arange(first + 1, first + count + 1), columns, thinned=False)
