@@ -132,15 +132,17 @@ class FiniteMDP(eqx.Module):
             f"horizon={self.horizon}, reward_scale={self.reward_scale:g})"
         )
 
-    def dense_kernel(self) -> Float[Array, "states actions states"]:
+    def dense_kernel(self) -> Float[np.ndarray, "states actions states"]:
         """P[s, a, s'] as a dense array, to look at or to hand to another library."""
-        s, a = jnp.indices((self.states, self.actions))
-        kernel = jnp.zeros((self.states, self.actions, self.states))
-        return kernel.at[s[..., None], a[..., None], self.successors].add(self.probs)
+        kernel = np.zeros((self.states, self.actions, self.states))
+        s, a = np.indices((self.states, self.actions))[..., None]
+        np.add.at(kernel, (s, a, np.asarray(self.successors)), np.asarray(self.probs))
+        return kernel
 
     def normalised(self) -> FiniteMDP:
         """The same MDP with rewards divided by `reward_scale`: no trajectory collects more than 1."""
-        return eqx.tree_at(lambda m: (m.rewards, m.reward_scale), self, (self.rewards / self.reward_scale, 1.0))
+        scaled = (self.rewards / self.reward_scale, self.reward_offset / self.reward_scale, 1.0)
+        return eqx.tree_at(lambda m: (m.rewards, m.reward_offset, m.reward_scale), self, scaled)
 
     def reward(self, step: Int[ArrayLike, ""]) -> Float[Array, "states actions"]:
         """r_h(s, a) at a step h counted from 0."""
