@@ -93,9 +93,9 @@ def to_edges(mdp: FiniteMDP) -> dict[str, list]:
         raise ValueError(f"The rewards of {mdp.name!r} change with the step, which an edge list cannot say.")
     states, actions = mdp.state_names or range(mdp.states), mdp.action_names or range(mdp.actions)
     table: dict[str, list] = {name: [] for name in COLUMNS}
-    kernel = np.asarray(mdp.dense_kernel())
+    kernel, rewards = mdp.dense_kernel(), np.asarray(mdp.rewards[0])
     for s, a, after in zip(*np.nonzero(kernel), strict=True):
-        reward = float(mdp.rewards[0, s, a]) - mdp.reward_offset
+        reward = float(rewards[s, a]) - mdp.reward_offset
         for name, value in zip(
             COLUMNS, (states[s], actions[a], states[after], float(kernel[s, a, after]), reward), strict=True
         ):

@@ -61,7 +61,7 @@ def arrows(mdp: FiniteMDP, actions: Sequence[int] | None = None, bundle: bool | 
     """
     drawn = list(range(mdp.actions)) if actions is None else list(actions)
     bundle = len(drawn) > _MANY if bundle is None else bundle
-    kernel = np.asarray(mdp.dense_kernel())
+    kernel = mdp.dense_kernel()
     rewards, same_pay = _rewards(mdp)[:, drawn], state_rewards(mdp, drawn)
     result = []
     for s in range(mdp.states):
@@ -147,12 +147,12 @@ class _Picture:
         self.figure, self.axes = pyplot.subplots(figsize=(max(width, 3.2), height + 0.3))
         self.axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
         self.axes.axis("off")
+        self.starts, self.pays = np.asarray(mdp.start) > 0, _rewards(mdp).max(axis=1) > 0
         self.patches: dict[int, patches.Circle] = {}
         self.notes = {}  # legend entries of the nodes, by their text
 
     def node(self, s: int, paid: float | None, absorbing: bool) -> None:
-        start = bool(self.mdp.start[s] > 0)
-        pays = _rewards(self.mdp)[s].max() > 0
+        start, pays = bool(self.starts[s]), bool(self.pays[s])
         rim = {"edgecolor": "black", "facecolor": _PAID if pays else "white", "lw": 2.2 if start else 0.8}
         self.patches[s] = patches.Circle(tuple(self.at[s]), _RADIUS, zorder=3, **rim)
         self.axes.add_patch(self.patches[s])
@@ -316,8 +316,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m eluder.report.graph", description="Draws every environment.")
     parser.add_argument("outdir", type=Path, help="the folder to write <name>.svg into")
     parser.add_argument("--png", action="store_true", help="PNG files too")
+    parser.add_argument("--only", metavar="NAME", choices=list(gallery()), help="one picture instead of all")
     options = parser.parse_args(arguments)
     for name, (mdp, how) in gallery().items():
+        if options.only not in (None, name):
+            continue
         written = _save(draw(mdp, **how), options.outdir / name, (".svg", ".png") if options.png else (".svg",))
         print(*written)
     return 0
