@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 of the paper, line by line in NumPy: the judge of the compiled agent, and the benchmark's yardstick.
+"""Algorithms 1 and 2 of the paper, line by line in NumPy: the judge of the compiled agent, and a yardstick.
 
 Nothing here is shared with the library: dense features φ[s, a, s', :], Gram matrices that are added up and inverted
 afresh, Python loops over everything. The random numbers come from outside, so that both can be fed the same.
@@ -65,9 +65,8 @@ class LiteralUCRLWVTR:
                     phi = self.phi(s, a, V[h + 1])
                     bonus = beta * self.uncertainty(phi, frozen[0])
                     q[a] = min(max(self.rewards[h, s, a] + phi @ self.theta[0] + bonus, 0.0), 1.0)
-                V[h, s] = q.max()  # l. 6, ties at random (errata 11)
-                tied = [a for a in range(n_actions) if q[a] == V[h, s]]
-                policy[h, s] = tied[int(random.ties[h, s] * len(tied))]
+                V[h, s] = q.max()  # l. 6
+                policy[h, s] = self._argmax(q, random.ties[h, s])
         s = self._draw(start, random.start)  # l. 8
         states, actions, all_weights = [s], [], []
         for h in range(horizon):  # l. 9
@@ -100,6 +99,21 @@ class LiteralUCRLWVTR:
             weights.append(max(variance + error, self.sigma_min**2, self.gamma**2 * so_far[m]))  # l. 4 (errata 6)
         weights.append(max(1.0, self.sigma_min**2, self.gamma**2 * so_far[self.M]))  # l. 6
         return weights
+
+    @staticmethod
+    def _argmax(q, uniform):
+        """Ties at random (errata 11): the c-th of c tied actions replaces the choice with chance 1/c."""
+        choice, tied = 0, 1
+        for a in range(1, len(q)):
+            if q[a] > q[choice]:
+                choice, tied = a, 1
+            elif q[a] == q[choice]:
+                tied += 1
+                uniform *= tied  # its leading digit in base `tied` decides, the rest serves the next tie
+                if int(uniform) == tied - 1:
+                    choice = a
+                uniform -= int(uniform)
+        return choice
 
     @staticmethod
     def _draw(chances, uniform):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.random import threefry_2x32
 
-from eluder import _random
+from eluder import _random, planning
 from eluder.planning import _cumulative, uniform_argmax
 
 
@@ -51,15 +51,25 @@ def test_ties_are_broken_uniformly():
     assert edge.tolist() == [[0, 3]]
 
 
-def test_many_actions_choose_as_few_do():
+def test_a_better_action_after_a_tie_wins():
+    q = jnp.array([0.2, 0.2, 0.7, 0.2, 0.7, 0.1])[None, :, None] * jnp.ones((1, 6, 400))
+    _, action = uniform_argmax(q, jax.random.bits(jax.random.key(1), (1, 400), jnp.uint32))
+    counts = np.bincount(np.asarray(action[0]), minlength=6)
+    assert counts[2] + counts[4] == 400
+    assert abs(counts[2] - 200) < 3 * 10  # 3σ of a fair coin thrown 400 times
+
+
+def test_many_actions_choose_as_few_do(monkeypatch):
+    """Above sixteen actions they are met in a compiled loop; the choices stay."""
     rng = np.random.default_rng(0)
-    q = rng.integers(0, 2, size=(3, 40, 50)).astype(float)
-    words = rng.integers(0, 2**32, size=(3, 50), dtype=np.uint32)
-    _, action = uniform_argmax(jnp.asarray(q), jnp.asarray(words))
-    for s in range(3):
-        for p in range(50):
-            tied = np.flatnonzero(q[s, :, p] == q[s, :, p].max())
-            assert action[s, p] == tied[int(words[s, p]) * len(tied) >> 32]
+    q = jnp.asarray(rng.integers(0, 3, size=(3, 12, 50)).astype(float))
+    words = jnp.asarray(rng.integers(0, 2**32, size=(3, 50), dtype=np.uint32))
+    few = uniform_argmax(q, words)
+    monkeypatch.setattr(planning, "_UNROLL", 4)
+    many = uniform_argmax(q, words)
+    np.testing.assert_array_equal(few[0], many[0])
+    np.testing.assert_array_equal(few[1], many[1])
+    np.testing.assert_array_equal(jnp.take_along_axis(q, few[1][:, None], axis=1)[:, 0], q.max(axis=1))
 
 
 def test_the_last_possible_slot_ends_the_search():

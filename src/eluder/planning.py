@@ -93,20 +93,34 @@ def plan_episode(agent: Agent, plan: Plan, problem: Problem, truth: Truth, key: 
 def uniform_argmax(
     q_values: Float[Array, "states actions paths"], words: UInt32[Array, "states paths"]
 ) -> tuple[Float[Array, "states paths"], Int[Array, "states paths"]]:
-    """max and argmax over actions, ties broken uniformly by one random word each (errata 11)."""
-    best = jnp.max(q_values, axis=1)
-    tied = (q_values == best[:, None]).astype(jnp.int32)
-    count = jnp.sum(tied, axis=1, dtype=jnp.int32)
-    wanted = (words.astype(float) * count.astype(float) * 2.0**-32).astype(jnp.int32)
+    """max and argmax over actions, ties broken uniformly by one random word each (errata 11).
+
+    Actions are met one by one, and the c-th of c tied ones replaces the choice with chance 1/c: the leading
+    digit of the word in base c decides, and the rest of the word serves the next tie. Q values are compared with
+    each other only, never with a maximum found before: a compiler may compute a value twice and round it in two ways.
+    """
+
+    def meet(action, q_value, carry):
+        best, choice, tied, digits = carry
+        tie = q_value == best
+        tied = jnp.where(q_value > best, 1.0, jnp.where(tie, tied + 1.0, tied))
+        spread = jnp.where(tie, digits * tied, digits)
+        leading = jnp.floor(spread)
+        take = (q_value > best) | (tie & (leading == tied - 1))
+        choice = jnp.where(take, jnp.asarray(action, jnp.int32), choice)
+        return jnp.where(q_value > best, q_value, best), choice, tied, jnp.where(tie, spread - leading, digits)
+
+    first = q_values[:, 0]
+    carry = (first, jnp.zeros(first.shape, jnp.int32), jnp.ones_like(first), words.astype(first.dtype) * 2.0**-32)
     if q_values.shape[1] > _UNROLL:
-        reached = (jnp.cumsum(tied, axis=1, dtype=jnp.int32) == wanted[:, None] + 1) & (tied == 1)
-        return best, jnp.argmax(reached, axis=1).astype(jnp.int32)
-    seen = jnp.zeros_like(count)
-    action = jnp.zeros_like(count)
-    for a in range(q_values.shape[1]):
-        action = jnp.where((tied[:, a] == 1) & (seen == wanted), a, action)
-        seen = seen + tied[:, a]
-    return best, action
+        by_action = jnp.moveaxis(q_values, 1, 0)
+        best, choice, *_ = jax.lax.fori_loop(
+            1, q_values.shape[1], lambda action, carry: meet(action, by_action[action], carry), carry
+        )
+        return best, choice
+    for action in range(1, q_values.shape[1]):
+        carry = meet(action, q_values[:, action], carry)
+    return carry[0], carry[1]
 
 
 def at_action(

@@ -4,9 +4,10 @@ With ridge λ the estimate and the uncertainty of a linear class are
 
     θ̂ = Σ⁻¹ Σ_i w_i y_i φ_i,     D(φ) = ‖φ‖_{Σ⁻¹},     Σ = λI + Σ_i w_i φ_i φ_iᵀ,     w = 1/σ̄².
 
-What is stored is θ̂ and a root R with Σ⁻¹ = R Rᵀ. Potter's update of the root keeps D = ‖Rᵀφ‖ free of
-negative squares for ever, and loses half the digits to ill-conditioning that an update of Σ⁻¹ itself would
-lose: weights reach 1/σ²_min = 10⁴ beside a ridge of 10⁻³. The estimate moves along the same gain vector, so no
+What is stored is a root R with Σ⁻¹ = R Rᵀ, and the estimate in the root's coordinates: z with θ̂ = R z. A point
+is then asked for through its whitened features alone, f = Rᵀφ: its prediction is ⟨z, f⟩, its uncertainty ‖f‖.
+Potter's update of the root keeps D free of negative squares for ever, and loses half the digits to
+ill-conditioning that an update of Σ⁻¹ itself would lose: weights reach 1/σ²_min = 10⁴ beside a ridge of 10⁻³. No
 system is ever solved and a step costs O(d²), at episode 10 as at episode 10⁶.
 """
 
@@ -26,14 +27,19 @@ class Weighted(NamedTuple):
     """All that is kept of a weighted data set D_{k,m}, at every moment level m."""
 
     root: Float[Array, "blocks dim dim levels paths"]  # R, with Σ⁻¹ = R Rᵀ
-    theta: Float[Array, "blocks dim levels paths"]  # θ̂
+    whitened: Float[Array, "blocks dim levels paths"]  # z, with θ̂ = R z
+
+    @property
+    def theta(self) -> Float[Array, "blocks dim levels paths"]:
+        """The estimate θ̂ itself."""
+        return dot(jnp.moveaxis(self.root, 2, 0), jnp.moveaxis(self.whitened, 1, 0)[:, :, None])
 
 
 class Planner(NamedTuple):
     """Moment level 0 as a table over pairs (s, a); the pair axes have length 1 when all share one block."""
 
     root: Float[Array, "dim dim s a paths"]
-    theta: Float[Array, "dim s a paths"]
+    whitened: Float[Array, "dim s a paths"]
 
 
 class Point(NamedTuple):
@@ -55,20 +61,20 @@ class LinearRegression(Regression):
         root = jnp.eye(dim)[:, :, None, None] / jnp.sqrt(jnp.asarray(self.ridge, dtype=float))
         return Weighted(
             root=jnp.broadcast_to(root, (blocks, dim, dim, levels, paths)),
-            theta=jnp.zeros((blocks, dim, levels, paths)),
+            whitened=jnp.zeros((blocks, dim, levels, paths)),
         )
 
     def planner(self, data: Weighted) -> Planner:
         """What planning reads of the data: moment level 0, laid out over pairs once per episode."""
         shape = self.model.block_shape
-        return Planner(_by_pair(data.root[..., 0, :], shape), _by_pair(data.theta[..., 0, :], shape))
+        return Planner(_by_pair(data.root[..., 0, :], shape), _by_pair(data.whitened[..., 0, :], shape))
 
     def everywhere(
         self, planner: Planner, values: Float[Array, "states paths"]
     ) -> tuple[Float[Array, "states actions paths"], Float[Array, "states actions paths"]]:
         """f̂(s, a, V) and D(s, a, V) at every pair, at moment level 0."""
-        features = self.model.embed(values)
-        return dot(planner.theta, features), _norm(dot(planner.root, features[:, None]))
+        white = dot(planner.root, self.model.embed(values)[:, None])
+        return dot(planner.whitened, white), _norm(white)
 
     def point(
         self,
@@ -84,11 +90,11 @@ class LinearRegression(Regression):
 
     def predict(self, data: Weighted, at: Point) -> Float[Array, "levels paths"]:
         """f̂_m(z_m) at every level."""
-        return dot(_block(data.theta, at), at.features)
+        return dot(_block(data.whitened, at), _whiten(data, at))
 
     def uncertainty(self, data: Weighted, at: Point) -> Float[Array, "levels paths"]:
         """D_F(z_m; D_m) at every level."""
-        return _norm(dot(_block(data.root, at), at.features[:, None]))
+        return _norm(_whiten(data, at))
 
     def add(
         self,
@@ -98,17 +104,24 @@ class LinearRegression(Regression):
         variance: Float[Array, "levels paths"],
     ) -> Weighted:
         """The data set with (z_m, y_m) added at weight 1/σ̄²_m."""
-        root, theta = _block(data.root, at), _block(data.theta, at)
-        white = dot(root, at.features[:, None])  # Rᵀφ
-        gain = dot(jnp.swapaxes(root, 0, 1), white[:, None])  # R Rᵀφ = Σ⁻¹φ
-        total = variance + dot(white, white)
-        theta = theta + gain * ((target - dot(theta, at.features)) / total)
-        shrink = 1 / (total + jnp.sqrt(variance * total))
+        root, estimate = _block(data.root, at), _block(data.whitened, at)
+        white = dot(root, at.features[:, None])
+        total = variance + dot(white, white)  # σ̄² + D²
+        cross = jnp.sqrt(variance * total)
+        shrink = 1 / (total + cross)
+        # R ← R(I − κ f fᵀ), and z ← Rᵀ Σ_i w_i y_i φ_i with the new R and the new point.
+        gain = dot(jnp.swapaxes(root, 0, 1), white[:, None])
         root = root - gain[:, None] * (white * shrink)[None]
-        return Weighted(_put(data.root, at, root), _put(data.theta, at, theta))
+        estimate = estimate + white * (target / cross - shrink * dot(estimate, white))
+        return Weighted(_put(data.root, at, root), _put(data.whitened, at, estimate))
 
     def fit(self, data: Weighted) -> Weighted:
         return data  # `add` keeps the estimate up to date
+
+
+def _whiten(data: Weighted, at: Point) -> Float[Array, "dim levels paths"]:
+    """f = Rᵀφ."""
+    return dot(_block(data.root, at), at.features[:, None])
 
 
 def _norm(vector: Float[Array, "dim ..."]) -> Float[Array, "..."]:
