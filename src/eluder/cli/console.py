@@ -72,13 +72,18 @@ def complain(sentence: str) -> None:
     errors.print(sentence, style="yellow", highlight=False, markup=False)
 
 
-def heed_termination() -> None:
-    """Lets a request to end (as batch systems send before they kill) stop a run as Ctrl-C does."""
+@contextlib.contextmanager
+def stoppable(sentence: str) -> Iterator[None]:
+    """Ctrl-C inside ends the program with a sentence; so does a request to end, as batch systems send it."""
 
     def interrupt(number, frame):
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        leave(sentence)
 
 
 def leave(sentence: str) -> NoReturn:
@@ -118,8 +123,8 @@ __all__ = [
     "console",
     "errors",
     "following",
-    "heed_termination",
     "leave",
     "progress_bar",
     "run_app",
+    "stoppable",
 ]

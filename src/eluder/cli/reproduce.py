@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eluder.cli.console import complain, console, following, heed_termination, leave
+from eluder.cli.console import complain, console, following, stoppable
 
 _EXPERIMENTS = ("figure-2", "figure-4", "horizon")
 
@@ -37,15 +37,13 @@ def reproduce(
 
     if what not in (*_EXPERIMENTS, "all"):
         raise ValueError(f"There is no experiment {what!r}: choose one of {', '.join(_EXPERIMENTS)}, all.")
-    heed_termination()
     names = _EXPERIMENTS if what == "all" else (what,)
     specs = [catalogue.get("horizon-full" if full and name == "horizon" else name) for name in names]
     began = time.perf_counter()
-    jobs = [prepare(spec.replace(paths=paths, seed=seed), str(out), damaged=complain) for spec in specs]
-    with following(f"reproduce {what}", jobs) as events:
-        done = run_jobs(jobs, events)
-    if not done:
-        leave(f"Stopped; what was computed is in {out}. To go on, run the same command again.")
+    with stoppable(f"Stopped; what was computed is in {out}. To go on, run the same command again."):
+        jobs = [prepare(spec.replace(paths=paths, seed=seed), str(out), damaged=complain) for spec in specs]
+        with following(f"reproduce {what}", jobs) as events:
+            run_jobs(jobs, events)
     results = [one for job in jobs for one in curves(job.store)]
     table = tables.summary(results)
     written = [tables.write(out / "summary.csv", lambda path: table.to_csv(path, index=False))]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import time
 from typing import Annotated
 
 import typer
 
-from eluder.cli.console import complain, console, following, heed_termination, leave
+from eluder.cli.console import complain, console, following, stoppable
 
 SpecArgument = Annotated[str, typer.Argument(help="A .toml file, or the name of a spec of the catalogue.")]
 PathsOption = Annotated[int | None, typer.Option(help="Paths, instead of the spec's.", show_default=False)]
@@ -39,19 +40,17 @@ def run(
 
     chosen = overridden(catalogue.find(spec), {"paths": paths, "episodes": episodes, "seed": seed})
     devices.choose(device)
-    heed_termination()
     began = time.perf_counter()
-    job = prepare(chosen, out, block=block, damaged=complain)
-    missing = job.missing()
-    with following(chosen.name, [job]) as events:
-        if dask is None:
-            done = run_local(job, events, workers=workers, checkpoint_seconds=checkpoint)
-        else:
-            from eluder.experiments.cluster import run_on_dask
+    with stoppable(f"Stopped; what was computed is in {out}. To go on: {_command()}"):
+        job = prepare(chosen, out, block=block, damaged=complain)
+        missing = job.missing()
+        with following(chosen.name, [job]) as events:
+            if dask is None:
+                run_local(job, events, workers=workers, checkpoint_seconds=checkpoint)
+            else:
+                from eluder.experiments.cluster import run_on_dask
 
-            done = run_on_dask(job, dask, events, device=device, checkpoint_seconds=checkpoint)
-    if not done:
-        leave(f"Stopped; what was computed is in {job.address}. To go on: {_command()}")
+                run_on_dask(job, dask, events, device=device, checkpoint_seconds=checkpoint)
     seconds = time.perf_counter() - began
     rate = f", {missing / seconds / 1e6:.2f} M steps/s" if missing else "; all of it was there already"
     console.print(
@@ -66,6 +65,4 @@ def run(
 
 def _command() -> str:
     """What the user typed."""
-    import sys
-
     return shlex.join(["eluder", *sys.argv[1:]])

@@ -142,7 +142,10 @@ def run(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     stop: threading.Event | None = None,
 ) -> bool:
-    """Computes what is missing, on `workers` threads. False when it was stopped, by Ctrl-C or by `stop`."""
+    """Computes what is missing, on `workers` threads. False when `stop` was set.
+
+    Ctrl-C saves what was done and passes on.
+    """
     return run_jobs([job], events, workers=workers, checkpoint_seconds=checkpoint_seconds, stop=stop)
 
 
@@ -178,9 +181,9 @@ class _Crew:
         self.threads = [threading.Thread(target=self._thread, daemon=True) for _ in range(min(workers, len(tasks)))]
 
     def work(self) -> bool:
-        for thread in self.threads:
-            thread.start()
         try:
+            for thread in self.threads:
+                thread.start()
             while any(thread.is_alive() for thread in self.threads):
                 for thread in self.threads:
                     thread.join(_POLL_SECONDS / len(self.threads))
@@ -188,7 +191,9 @@ class _Crew:
             self.control.stop.set()
             deadline = time.monotonic() + _GRACE_SECONDS
             for thread in self.threads:
-                thread.join(max(0.0, deadline - time.monotonic()))
+                if thread.is_alive():
+                    thread.join(max(0.0, deadline - time.monotonic()))
+            raise
         finally:
             for locks in self.locks:
                 locks.release_all()
