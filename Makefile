@@ -21,6 +21,7 @@ lint: install
 	$(BIN)/pyright
 
 test: lint
+	tools/ensure_chromium.sh
 	$(BIN)/python -m pytest
 
 bench: install
