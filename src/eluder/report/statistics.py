@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -100,20 +101,27 @@ def paired_tests(values: dict[str, Float[np.ndarray, " paths"]]) -> list[Paired]
     return [pair._replace(adjusted=p) for pair, p in zip(found, adjusted, strict=True)]
 
 
-def sign_flip_p(difference: Float[np.ndarray, " paths"]) -> float:
-    """The share of sign patterns whose mean is at least as far from zero: all patterns for few paths, else drawn."""
+def sign_flip_p(difference: Float[np.ndarray, " paths"], patterns: int = 10_000) -> float:
+    """The share of sign patterns whose mean is at least as far from zero: all patterns for few paths, else drawn.
+
+    Where p values are adjusted for very many tests, more `patterns` keep the smallest p value small enough.
+    """
     paths = len(difference)
     if paths <= 12:
         signs = np.array(list(itertools.product((1.0, -1.0), repeat=paths)))
         extra = 0
     else:
-        # 10,000 patterns, in fewer rows for very many paths: p is then coarser but still valid.
-        rows = int(min(10_000, max(1000, 2e7 // paths)))
-        signs = np.random.default_rng(0).choice(np.array([-1.0, 1.0]), size=(rows, paths))
+        # In fewer rows for very many paths: p is then coarser but still valid.
+        signs = _signs(int(min(patterns, max(1000, 2e7 // paths))), paths)
         extra = 1  # the pattern that was seen
     seen = abs(difference.sum())
     at_least = np.abs(signs @ difference) >= seen * (1 - 1e-12)
     return float((at_least.sum() + extra) / (len(signs) + extra))
+
+
+@functools.lru_cache(maxsize=1)
+def _signs(rows: int, paths: int) -> Float[np.ndarray, "rows paths"]:
+    return np.random.default_rng(0).choice(np.array([-1.0, 1.0]), size=(rows, paths))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
