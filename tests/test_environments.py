@@ -104,6 +104,26 @@ def test_deep_sea_by_rules_in_its_own_costs():
     assert original_optimum(mdp) == pytest.approx(by_rules((0, 0), size, (0, 1), outcomes), abs=1e-12)
 
 
+@pytest.mark.parametrize("windy", [False, True])
+def test_deep_sea_moves(windy):
+    """Every move of every cell: also those to the left, which no optimum shows."""
+    size = 4
+    mdp = environments.deep_sea(size, windy=windy, seed=7)
+    right = right_everywhere(mdp)[0]
+    number = {name: s for s, name in enumerate(mdp.state_names)}
+    wind = 1 / size if windy else 0
+    for row in range(size):
+        for column in range(row + 1):
+            below = [number.get(f"{row + 1},{c}", number["end"]) for c in (column + 1, column, max(column - 1, 0))]
+            s = number[f"{row},{column}"]
+            to_the_right, to_the_left = np.zeros(mdp.states), np.zeros(mdp.states)
+            to_the_right[below[0]] += 1 - wind
+            to_the_right[below[1]] += wind
+            to_the_left[below[2]] = 1
+            np.testing.assert_allclose(mdp.dense_kernel()[s, right[s]], to_the_right, atol=1e-15)
+            np.testing.assert_allclose(mdp.dense_kernel()[s, 1 - right[s]], to_the_left, atol=1e-15)
+
+
 def test_deep_sea_action_map_is_shuffled_by_the_seed():
     def right(seed):
         return right_everywhere(environments.deep_sea(8, seed=seed))[0, :-1]
@@ -124,6 +144,8 @@ def test_lower_bound(dim, horizon, episodes):
     reach = np.sort(np.asarray(mdp.dense_kernel()[0, :, 2]))
     assert reach[0] == pytest.approx(1 / 6 - (dim - 1) * gap, abs=1e-12)
     assert np.sum(np.isclose(reach, reach[-1])) == 1
+    # The published θ = (μ/β, 1/α) has ‖θ‖² = ((d−1)Δ + 1)/α² = (1 + (d−1)Δ)².
+    assert np.linalg.norm(mdp.linear_mixture().fit(mdp)) == pytest.approx(1 + (dim - 1) * gap, abs=1e-9)
     # ‖φ_V‖ ≤ 1 for V in [0, 1], checked at the corners of the cube.
     for values in itertools.product((0.0, 1.0), repeat=3):
         by_slot = np.asarray(values)[np.asarray(mdp.successors)][..., None]
