@@ -166,10 +166,11 @@ class Store:
         return store._checked()
 
     @classmethod
-    def open(cls, address: str | Path, *, on_damage: Callable[[str], None] | None = None) -> Store:
-        """An existing store, to read; damaged files are reported and left where they are."""
-        files = open_files(address)
-        store = cls(files, {}, on_damage, repair=False)
+    def open(
+        cls, address: str | Path, *, on_damage: Callable[[str], None] | None = None, repair: bool = False
+    ) -> Store:
+        """A store, whose `info` is empty when there is none. Damaged files stay where they are unless `repair`."""
+        store = cls(open_files(address), {}, on_damage, repair)
         store.info = store._read_json("store.json") or {}
         return store._checked() if store.info else store
 
