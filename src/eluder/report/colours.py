@@ -28,6 +28,11 @@ _FIXED: dict[str, tuple[int, int]] = {
 }
 
 
+def is_fixed(name: str) -> bool:
+    """Whether it is one of the library's own agents."""
+    return name in _FIXED
+
+
 class Look(NamedTuple):
     """How a line looks: a colour, and a dash as an index into the tables of the figures and of the page."""
 
