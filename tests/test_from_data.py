@@ -229,6 +229,8 @@ def test_malformed_dictionaries(table, message):
 def test_a_wrong_start():
     with pytest.raises(ValueError, match="start names the state 'z', which no edge mentions"):
         from_dict({"a": {"x": ONE}}, horizon=2, start="z")
+    with pytest.raises(ValueError, match="start must be a state or a dictionary from states to chances, but is"):
+        from_dict({"a": {"x": ONE}}, horizon=2, start=["a"])
     with pytest.raises(ValueError, match="Each row of start must sum to 1"):
         from_dict({"a": {"x": ONE}}, horizon=2, start={"a": 0.5})
 

@@ -29,12 +29,18 @@ def best_return(env, horizon):
     return sum(p * value[s] for s, p in enumerate(starts) if p > 0)
 
 
+def newest(name):
+    """The newest version of an environment in the Gymnasium installed."""
+    versions = [identity for identity in gymnasium.registry if identity.startswith(f"{name}-v")]
+    return max(versions, key=lambda identity: int(identity.rpartition("v")[2]))
+
+
 TABLES = [
     ("FrozenLake-v1", {}, 30, 16),
     ("FrozenLake-v1", {"map_name": "8x8", "is_slippery": False}, 14, 64),
     ("CliffWalking-v1", {}, 20, 48),
     ("CliffWalking-v1", {"is_slippery": True}, 20, 48),
-    ("Taxi-v4", {}, 25, 500),
+    (newest("Taxi"), {}, 25, 500),
 ]
 
 

@@ -212,6 +212,8 @@ def _ordered(labels: Iterable[Label]) -> list[Label]:
 
 def _start(start: Start, default: Label, labels: list[Label]) -> dict[Label, float]:
     """The start distribution by label."""
+    if not isinstance(start, Mapping) and not isinstance(start, Hashable):
+        raise ValueError(f"start must be a state or a dictionary from states to chances, but is {start!r}.")
     chances = dict(start) if isinstance(start, Mapping) else {default if start is None else start: 1.0}
     for label in chances:
         if label not in set(labels):
