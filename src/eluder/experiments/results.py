@@ -137,26 +137,29 @@ def load(folder: str | Path) -> pd.DataFrame:
     """See `eluder.load`."""
     import pandas as pd
 
-    frames = [frame(one) for store in _stores(folder) for one in curves(store)]
+    frames = [frame(one) for store in stores(folder) for one in curves(store)]
     if not frames:
         raise StoreError(f"{folder} holds no results of eluder: make some with `eluder run SPEC --out {folder}`")
     table = pd.concat(frames, ignore_index=True)
     return table.astype(dict.fromkeys(("experiment", "environment", "agent"), "category"))
 
 
-def _stores(folder: str | Path) -> Iterator[Store]:
+def stores(folder: str | Path, on_damage: Callable[[str], None] | None = None) -> Iterator[Store]:
+    """The store at a folder, or those in it. Damaged files are warned of unless `on_damage` is told of them."""
+
     def warn(sentence: str) -> None:
         warnings.warn(sentence, stacklevel=4)
 
+    on_damage = on_damage or warn
     files = open_files(folder)
     names = files.names("")
     if "store.json" in names or "experiment.json" in names:
-        yield Store.open(folder, on_damage=warn)
+        yield Store.open(folder, on_damage=on_damage)
         return
     for name in names:
         inner = f"{str(folder).rstrip('/')}/{name}"
         if "experiment.json" in files.names(name):
-            yield Store.open(inner, on_damage=warn)
+            yield Store.open(inner, on_damage=on_damage)
 
 
 def frame(one: Curves) -> pd.DataFrame:
