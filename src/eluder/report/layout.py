@@ -63,7 +63,8 @@ def line(mdp: FiniteMDP) -> np.ndarray:
 
 def circle(mdp: FiniteMDP) -> np.ndarray:
     angles = np.pi / 2 - 2 * np.pi * np.arange(mdp.states) / mdp.states
-    radius = max(1.2, 2.5 * mdp.states / (2 * np.pi))
+    apart = 2.5 if mdp.states <= 7 else 1.6  # few nodes leave room for labels between them
+    radius = max(1.2, apart * mdp.states / (2 * np.pi))
     return radius * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
