@@ -167,7 +167,7 @@ class Run(NamedTuple):
     ) -> Run:
         """Before the first episode of the paths with these numbers."""
         on_cpu = jax.default_backend() == "cpu"
-        workers = workers or (cores() if on_cpu else 1)
+        workers = 1 if agent.one_thread else workers or (cores() if on_cpu else 1)
         size = math.ceil(len(paths) / workers)
         if on_cpu:
             size = math.ceil(size / math.ceil(size / _CPU_BLOCK))
