@@ -111,7 +111,7 @@ class Locks:
 
     def _stale(self, name: str, found: bytes) -> bool:
         now = time.monotonic()
-        if self._seen.get(name, (b"", 0.0))[0] != found:
+        if name not in self._seen or self._seen[name][0] != found:
             self._seen[name] = (found, now)
         try:
             owner = json.loads(found)

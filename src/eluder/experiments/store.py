@@ -74,25 +74,41 @@ class Cell:
             self.store.damaged(file.name, error)
             return None
 
+    def _records(self, file: Named) -> Records | None:
+        """The records of a file, if it holds what its name says."""
+        records = self._read(file, lambda data: encoding.decode_records(data, self.paths, self.series))
+        if records is None:
+            return None
+        inside = not records.episodes.size or file.first < records.episodes[0] <= records.episodes[-1] <= file.last
+        if not inside or (not records.thinned and records.episodes.size != file.last - file.first):
+            self.store.damaged(file.name, Damaged("it holds other episodes than its name says"))
+            return None
+        return records
+
     def chain(self, kind: str, start: int = 0) -> list[tuple[Named, Records]]:
         """Intact, consecutive results of one kind from episode `start` on; of alternatives, the longest."""
-        listed = sorted((f for f in self._listed() if f.kind == kind), key=lambda f: (f.first, -f.last))
         found: list[tuple[Named, Records]] = []
-        for file in listed:
-            if file.first != start or file.last <= file.first:
-                continue
-            records = self._read(file, lambda data: encoding.decode_records(data, self.paths, self.series))
-            if records is None:
-                continue
-            inside = records.episodes.size == 0 or (
-                file.first < records.episodes[0] and records.episodes[-1] <= file.last
-            )
-            if not inside or (not records.thinned and records.episodes.size != file.last - file.first):
-                self.store.damaged(file.name, Damaged("it holds other episodes than its name says"))
-                continue
-            found.append((file, records))
-            start = file.last
+        for file in sorted((f for f in self._listed() if f.kind == kind), key=lambda f: (f.first, -f.last)):
+            if file.first == start < file.last:
+                records = self._records(file)
+                if records is not None:
+                    found.append((file, records))
+                    start = file.last
         return found
+
+    def parts(self, first: int, last: int) -> list[Records] | None:
+        """Intact parts that cover exactly episodes first … last − 1; None when there are none.
+
+        Runs that were interrupted may have left parts that overlap: they saved at different moments.
+        """
+        usable = {f for f in self._listed() if f.kind == "part" and first <= f.first < f.last <= last}
+        while (route := _route(usable, first, last)) is not None:
+            read = {file: self._records(file) for file in route}
+            whole = [records for records in read.values() if records is not None]
+            if len(whole) == len(route):
+                return whole
+            usable -= {file for file, records in read.items() if records is None}
+        return None
 
     def covered(self) -> int:
         """Episodes whose results are stored, finished or not, by the names of files alone."""
@@ -103,14 +119,13 @@ class Cell:
             end = max(end, file.last) if file.first <= end else end
         return end
 
-    def state(self, at_most: int) -> tuple[int, dict[str, np.ndarray], dict[str, Any]] | None:
-        """The latest intact state after at most that many episodes: the episodes, the arrays, their header."""
+    def states(self, at_most: int) -> Iterator[tuple[int, dict[str, np.ndarray], dict[str, Any]]]:
+        """Intact states after at most that many episodes, the latest first: the episodes, arrays and header."""
         for file in sorted((f for f in self._listed() if f.kind == "state"), key=lambda f: -f.last):
             if file.last <= at_most:
                 content = self._read(file, encoding.decode_state)
                 if content is not None:
-                    return file.last, *content
-        return None
+                    yield file.last, *content
 
     def write_records(self, first: int, last: int, records: Records, kind: str) -> None:
         data = encoding.encode_records(records, self.paths, self.series)
@@ -126,9 +141,15 @@ class Cell:
         self.store.files.write(f"{self.folder}/{stem}.{digest(data)}.{kind}", data)
 
     def provenance(self) -> list[dict[str, Any]]:
-        files = sorted(f for f in self._listed() if f.kind == "json")
-        found = [self._read(file, encoding.decode_json) for file in files]
-        return [content for content in found if content is not None]
+        """Where each finished file comes from."""
+        finished = {(f.first, f.last) for f in self._listed() if f.kind == "parquet"}
+        found: dict[tuple[int, int], dict[str, Any]] = {}
+        for file in self._listed():
+            if file.kind == "json" and (file.first, file.last) in finished:
+                content = self._read(file, encoding.decode_json)
+                if content is not None:
+                    found[file.first, file.last] = content
+        return list(found.values())
 
     def tidy(self, finished: int, current: int) -> None:
         """Removes what is no longer needed by a run that has come to episode `current`.
@@ -142,6 +163,15 @@ class Cell:
         for file in listed:
             if (file.kind == "part" and file.first < finished) or (file.kind == "state" and file.name not in kept):
                 self.store.files.remove(file.name)
+
+
+def _route(files: set[Named], first: int, last: int) -> list[Named] | None:
+    """Files that follow one another from `first` to `last`."""
+    reached: dict[int, list[Named]] = {first: []}
+    for file in sorted(files):  # by their first episode: where a file begins is settled before it is used
+        if file.first in reached and file.last not in reached:
+            reached[file.last] = [*reached[file.first], file]
+    return reached.get(last)
 
 
 class Store:

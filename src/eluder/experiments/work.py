@@ -63,19 +63,18 @@ def work_on_block(store: Store, series: Series, built: Built, block: int, locks:
 
 
 def _carry_on(cell: Cell, series: Series, built: Built, control: Control, ours: Callable[[], bool]) -> None:
-    """Takes a cell to the series' last episode."""
-    episodes = series.episodes
+    """Takes a cell to the series' last episode, and makes good whatever of it is damaged or missing."""
     chain = cell.chain("parquet")
     finished = chain[-1][0].last if chain else 0
-    if finished >= episodes:
+    episodes = max(series.episodes, finished)
+    if finished == episodes and next(cell.states(finished), (0,))[0] == finished:
+        cell.provenance()  # reports damage
+        cell.tidy(finished, cell.covered())  # after a run that was killed before it could
         return
     began = time.perf_counter()
-    run = Run.start(built.environment, built.agent, built.recorders, cell.paths, series.seed, control.workers)
-    parts = cell.chain("part", finished)
-    run, sums, seconds = _resumed(cell, run, min(parts[-1][0].last if parts else finished, episodes))
-    parts = [(file, records) for file, records in parts if file.last <= run.episodes]
-    stored = [records for _, records in parts]
-    at = parts[-1][0].last if parts else finished  # results up to here are on disk
+    fresh = Run.start(built.environment, built.agent, built.recorders, cell.paths, series.seed, control.workers)
+    run, sums, seconds, stored = _resumed(cell, fresh, finished, episodes)
+    at = max(finished, run.episodes)  # results up to here are on disk
     thin = thinning.is_large(series.paths, episodes) or any(r.thinned for r in stored)
     pending: list[Records] = []
     saved = time.perf_counter()
@@ -92,9 +91,9 @@ def _carry_on(cell: Cell, series: Series, built: Built, control: Control, ours: 
             if not ours():
                 raise ClaimLost
             if run.episodes > at:
-                fresh = join(pending)
-                cell.write_records(at, run.episodes, fresh, "part")
-                stored.append(fresh)
+                new = join(pending)
+                cell.write_records(at, run.episodes, new, "part")
+                stored.append(new)
                 at = run.episodes
             pending = []
             cell.write_state(run.episodes, _state(run, sums), {"seconds": seconds + now - began})
@@ -102,32 +101,35 @@ def _carry_on(cell: Cell, series: Series, built: Built, control: Control, ours: 
             saved = now
             if stopping:
                 raise Stopped
-    _finish(cell, run, sums, join(stored + pending), finished, episodes, thin)
-    cell.write_provenance(finished, episodes, provenance(seconds + time.perf_counter() - began, control.workers))
+    # Results last: finished ones then always have their provenance, and the state that a longer run starts from.
+    cell.write_state(episodes, _state(run, sums), {})
+    if episodes > finished:
+        records = join(stored + pending)
+        if thin:
+            records = records.keep(thinning.kept(records.episodes, episodes), thinned=True)
+        cell.write_provenance(finished, episodes, provenance(seconds + time.perf_counter() - began, control.workers))
+        cell.write_records(finished, episodes, records, "parquet")
     cell.tidy(episodes, episodes)
 
 
-def _finish(cell: Cell, run: Run, sums: dict, records: Records, first: int, last: int, thin: bool) -> None:
-    if thin:
-        records = records.keep(thinning.kept(records.episodes, last), thinned=True)
-    # The state first: finished results then always have the state that a longer run starts from.
-    cell.write_state(last, _state(run, sums), {})
-    cell.write_records(first, last, records, "parquet")
-
-
-def _resumed(cell: Cell, run: Run, at_most: int) -> tuple[Run, dict[str, np.ndarray], float]:
-    """The run at its latest usable state, the sums of what it collected, and the seconds it has taken."""
-    found = cell.state(at_most)
-    if found is not None:
-        episodes, arrays, meta = found
+def _resumed(
+    cell: Cell, run: Run, finished: int, episodes: int
+) -> tuple[Run, dict[str, np.ndarray], float, list[Records]]:
+    """The run at its latest usable state: with the sums and seconds up to it, and its results since `finished`."""
+    for at, arrays, meta in cell.states(episodes):
         try:
             sums = {name: arrays.pop(name) for name in _SUMS.values()}
             own = {name.removeprefix("agent"): array for name, array in arrays.items()}
-            if all(s.shape == (run.paths,) for s in sums.values()):
-                return checkpoint.from_arrays(run, own, episodes), sums, float(meta.get("seconds", 0.0))
+            if any(s.shape != (run.paths,) or s.dtype != np.float64 for s in sums.values()):
+                continue
+            resumed = checkpoint.from_arrays(run, own, at)
+            seconds = float(meta.get("seconds", 0.0))
         except (KeyError, ValueError, TypeError, IndexError):
-            pass  # of an agent that no longer exists in this form: from the start
-    return run, {name: np.zeros(run.paths) for name in _SUMS.values()}, 0.0
+            continue  # of an agent that no longer has this form
+        parts = cell.parts(finished, at) if at > finished else []
+        if parts is not None:
+            return resumed, sums, seconds, parts
+    return run, {name: np.zeros(run.paths) for name in _SUMS.values()}, 0.0, []
 
 
 def _state(run: Run, sums: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
