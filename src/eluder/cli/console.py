@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -20,8 +22,35 @@ if TYPE_CHECKING:
 console = Console()
 errors = Console(stderr=True)
 
+# Whether results are printed as JSON; see `set_output`.
+_as_json = False
+
+_EVERYWHERE = ("--quiet", "-q", "--json")
+
 # Exit codes: 0 done, 1 the work failed, 2 the input was wrong, 130 stopped by Ctrl-C.
 FAILED, BAD_INPUT, STOPPED = 1, 2, 130
+
+
+def set_output(*, quiet: bool, json: bool) -> None:
+    """What the options --quiet and --json ask for: both silence the text and the progress bar."""
+    global _as_json
+    _as_json = json
+    console.quiet = quiet or json
+
+
+def emit(content: Mapping[str, Any]) -> None:
+    """A command's result for scripts: printed as one JSON object when --json asks for it."""
+    if _as_json:
+        sys.stdout.write(json.dumps(_plain(content), default=str, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """NaN and infinities as null: JSON has no other word for them."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class StepRate(ProgressColumn):
@@ -44,7 +73,7 @@ def progress_bar() -> Progress:
         TimeRemainingColumn(),
         console=errors,
         transient=True,
-        disable=not errors.is_terminal,
+        disable=not errors.is_terminal or console.quiet,
     )
 
 
@@ -69,7 +98,7 @@ def following(title: str, jobs: list[Job]) -> Iterator[Events]:
 
 
 def complain(sentence: str) -> None:
-    errors.print(sentence, style="yellow", highlight=False, markup=False)
+    errors.print(sentence, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
@@ -96,16 +125,21 @@ def leave(sentence: str) -> NoReturn:
 
 def run_app(app: typer.Typer) -> None:
     """Runs the app; one sentence for each error that a user can fix."""
+    # --quiet and --json hold for every command, so they may also stand behind its name.
+    given, rest = sys.argv[1:], []
+    if "--" in given:
+        given, rest = given[: given.index("--")], given[given.index("--") :]
+    common = [word for word in given if word in _EVERYWHERE]
     try:
-        app()
+        app([*common, *(word for word in given if word not in _EVERYWHERE), *rest])
     except KeyboardInterrupt:
         errors.print("Stopped.")
         sys.exit(STOPPED)
     except (ValueError, TypeError) as error:
-        errors.print(f"Error: {error}", style="red", highlight=False, markup=False)
+        errors.print(f"Error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
         sys.exit(BAD_INPUT)
     except OSError as error:
-        errors.print(f"Error: {_told(error)}", style="red", highlight=False, markup=False)
+        errors.print(f"Error: {_told(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
         sys.exit(FAILED)
 
 
@@ -121,10 +155,12 @@ __all__ = [
     "STOPPED",
     "complain",
     "console",
+    "emit",
     "errors",
     "following",
     "leave",
     "progress_bar",
     "run_app",
+    "set_output",
     "stoppable",
 ]

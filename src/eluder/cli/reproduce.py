@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eluder.cli.console import complain, console, following, stoppable
+from eluder.cli.console import complain, console, emit, following, stoppable
 
 _EXPERIMENTS = ("figure-2", "figure-4", "horizon")
 
@@ -53,6 +53,7 @@ def reproduce(
         written += style.save(figures.draw(spec.name, results), out / spec.name)
     _print_summary(table)
     console.print(f"{time.perf_counter() - began:.0f} s in all. Files:", *map(str, written), sep="\n  ", markup=False)
+    emit({"files": written, "summary": table.to_dict("records")})
 
 
 def _print_summary(table: pd.DataFrame) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from eluder.cli.console import complain, console, following, stoppable
+from eluder.cli.console import complain, console, emit, following, stoppable
 
 SpecArgument = Annotated[str, typer.Argument(help="A .toml file, or the name of a spec of the catalogue.")]
 PathsOption = Annotated[int | None, typer.Option(help="Paths, instead of the spec's.", show_default=False)]
@@ -61,6 +61,7 @@ def run(
         highlight=False,
         soft_wrap=True,
     )
+    emit({"name": chosen.name, "address": job.address, "cells": len(job.tasks), "steps": job.steps, "seconds": seconds})
 
 
 def _command() -> str:

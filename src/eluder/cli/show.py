@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eluder.cli.console import console
+from eluder.cli.console import console, emit
 from eluder.cli.run import EpisodesOption, PathsOption, SeedOption, SpecArgument
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def list_catalogue() -> None:
     console.print(table, "")
     for kind in ("environment", "agent"):
         console.print(f"{kind}s: {', '.join(build.names(kind))}", markup=False, highlight=False)
+    titles = {name: spec.title for name, spec in catalogue().items()}
+    emit({"specs": titles, "environments": build.names("environment"), "agents": build.names("agent")})
 
 
 def show(
@@ -73,6 +75,7 @@ def show(
         workers = max(1, min(cores(), len(series) * -(-chosen.paths // block)))
         total += f", about {_span(seconds / workers)} on this machine's {workers} cores"
     console.print(total + ".", markup=False, highlight=False)
+    emit({"name": chosen.name, "series": len(series), "steps": steps, "seconds": seconds if estimate else None})
 
 
 def _kind(series: Series, built: Built) -> tuple:

@@ -1,0 +1,5 @@
+"""`python -m eluder.cli`."""
+
+from eluder.cli import main
+
+main()
