@@ -83,6 +83,11 @@ class Agent(eqx.Module):
     keeps_q_values: ClassVar[bool] = False
 
     @property
+    def one_thread(self) -> bool:
+        """Whether its programs must not run in several threads at once on a CPU (see `OracleRegression`)."""
+        return False
+
+    @property
     def label(self) -> str:
         """The agent's name in tables and figures."""
         return type(self).__name__

@@ -109,6 +109,10 @@ class UCRLWVTR(Agent):
         """f̂ and D_F, by the model class."""
         return self.model.regression(self.ridge, self.oracle, self.uncertainty)
 
+    @property
+    def one_thread(self) -> bool:
+        return self.regression().one_thread
+
     def check(self, mdp: FiniteMDP, *, allow_misspecified: bool = False) -> float:
         self.regression().check(mdp)
         return check_realisable(self.model, mdp, allow_misspecified=allow_misspecified)

@@ -19,6 +19,10 @@ class Wrapper(Agent):
     def keeps_q_values(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.agent.keeps_q_values
 
+    @property
+    def one_thread(self) -> bool:
+        return self.agent.one_thread
+
     def check(self, mdp: FiniteMDP, *, allow_misspecified: bool = False) -> float:
         return self.agent.check(mdp, allow_misspecified=allow_misspecified)
 

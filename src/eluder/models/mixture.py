@@ -12,6 +12,7 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from eluder import _validate as validate
 from eluder._arrays import dot
 from eluder.models.general import GeneralModel
+from eluder.regression import gram
 
 
 class Mixture(GeneralModel):
@@ -39,6 +40,9 @@ class Mixture(GeneralModel):
 
     def supremum(self, pair: Int[Array, ""], at_slots: Float[Array, " slots"]) -> Float[Array, ""]:
         return self.largest(dot(self.pair_features()[pair], at_slots[:, None]))
+
+    def _closest(self, moments: gram.PairMoments) -> Float[Array, "pairs slots"]:
+        return self.slots_of(self.default_oracle().solve(self, moments, self.start()).theta)
 
     def in_coordinates(self) -> Self:
         """The same θ as a class over one pair whose slots are the coordinates: statistics shrink to d × d."""

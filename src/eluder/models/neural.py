@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eluder.oracles import Oracle
 
 # Networks with more parameters than this are trained by first-order steps.
-_SMALL = 300
+_SMALL = 60
 
 
 class Neural(GeneralModel):
@@ -44,7 +44,7 @@ class Neural(GeneralModel):
         inputs: ArrayLike | None = None,
         *,
         known_support: bool = True,
-        bound: float = 30.0,
+        bound: float = 10.0,
         width: int = 8,
         depth: int = 1,
         seed: int = 0,

@@ -11,17 +11,20 @@ from eluder.models.general import GeneralModel
 from eluder.oracles.base import Fit, Oracle, outcome
 from eluder.regression import gram
 
+# The price of each unit of distance from the class's ball, squared.
+_WALL = 1e4
+
 
 class LevenbergMarquardt(Oracle):
     """Levenberg–Marquardt (optimistix) on the loss + decay·‖θ − θ_start‖², begun at the last estimate.
 
-    The decay towards the class's start keeps θ finite where few data would send logits to infinity, as the ridge does
-    for linear classes; θ is then taken back into the class's ball. It finds a local minimum. The default decay is about
-    λ/(4B²) at the paper's λ and B = 5.
+    The decay towards the class's start is what the ridge is for linear classes (the paper's λ by default): it settles
+    what few data leave open. The bound on ‖θ‖ is a steep wall, and what rounding leaves beyond it is cut off. It finds
+    a local minimum.
     """
 
-    decay: float = eqx.field(static=True, default=1e-5)
-    tolerance: float = eqx.field(static=True, default=1e-6)
+    decay: float = eqx.field(static=True, default=1e-3)
+    tolerance: float = eqx.field(static=True, default=1e-5)
     max_steps: int = eqx.field(static=True, default=50)
 
     def solve(self, model: GeneralModel, moments: gram.PairMoments, start: Float[Array, " dim"]) -> Fit:
@@ -30,11 +33,16 @@ class LevenbergMarquardt(Oracle):
         roots = gram.square_roots(moments)
 
         def residuals(theta, _):
-            return gram.residuals(moments, model.slots_of(theta), roots), jnp.sqrt(self.decay) * (theta - origin)
+            misfit = gram.residuals(moments, model.slots_of(theta), roots)
+            beyond = jnp.sum((theta - model.project(theta)) * theta) / model.bound  # ‖θ‖(‖θ‖/B − 1) outside the ball
+            return misfit, jnp.sqrt(self.decay) * (theta - origin), jnp.sqrt(_WALL) * beyond
 
         solver = optimistix.LevenbergMarquardt(
             rtol=self.tolerance, atol=self.tolerance, linear_solver=lineax.Normal(lineax.Cholesky())
         )
+        # Where logits run off, every step falls short of its promise: optimistix's own rule would never lengthen them.
+        search = optimistix.ClassicalTrustRegion(high_cutoff=0.25, high_constant=5.0)
+        solver = eqx.tree_at(lambda solver: solver.search, solver, search)
         solution = optimistix.least_squares(residuals, solver, start, max_steps=self.max_steps, throw=False)
         converged = solution.result == optimistix.RESULTS.successful
         return outcome(model.project(solution.value), converged, start)
@@ -50,7 +58,7 @@ class FirstOrder(Oracle):
 
     learning_rate: float = eqx.field(static=True, default=1e-2)
     steps: int = eqx.field(static=True, default=100)
-    decay: float = eqx.field(static=True, default=1e-5)
+    decay: float = eqx.field(static=True, default=1e-3)
     tolerance: float = eqx.field(static=True, default=1e-3)
 
     def solve(self, model: GeneralModel, moments: gram.PairMoments, start: Float[Array, " dim"]) -> Fit:

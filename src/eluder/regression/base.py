@@ -70,6 +70,11 @@ class Regression(eqx.Module):
     def fit(self, data: Data) -> Data:
         """The data set with its estimates brought up to date."""
 
+    @property
+    def one_thread(self) -> bool:
+        """Whether its programs must not run in several threads at once on a CPU."""
+        return False
+
     def check(self, mdp: FiniteMDP) -> None:
         """Raises when the parts of the regression do not fit together; nothing to check unless overridden."""
         del mdp

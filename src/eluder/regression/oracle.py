@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int
 from eluder._arrays import dot, look_up, pick, repeated_squares
 from eluder.mdp import FiniteMDP
 from eluder.models.general import GeneralModel
+from eluder.models.mixture import Mixture
 from eluder.oracles.base import CONVERGED, Oracle
 from eluder.regression import gram
 from eluder.regression.base import Regression
@@ -78,6 +79,11 @@ class OracleRegression(Regression):
     @property
     def _setting(self) -> Setting:
         return Setting(self.model, self.ridge)
+
+    @property
+    def one_thread(self) -> bool:
+        """XLA's own thread pool, which matrix products in solvers use, deadlocks when two such programs share it."""
+        return not isinstance(self.model, Mixture)
 
     def check(self, mdp: FiniteMDP) -> None:
         """Raises if the oracle or the uncertainty does not suit the class, before a long run finds out."""

@@ -6,8 +6,8 @@ at the boundary and λ may be written as λ‖Δ‖₁²/4, which makes the rati
     D² = max over ΣΔ = 0 of  ⟨ψ, Δ⟩² / (ΔᵀGΔ + λ‖Δ‖₁²/4)  =  max over ΣΔ = 0 of  2⟨ψ, Δ⟩ − ΔᵀGΔ − λ‖Δ‖₁²/4,
 
 as λ/(4B²) does for the ball (errata 7). With Δ = a − b and a, b ≥ 0 this is a quadratic program. Any Δ with ΣΔ = 0
-gives a lower bound on D, and by duality any Δ at all an upper bound, D² ≤ ΔᵀGΔ + range(ψ − GΔ)²/λ, so the method knows how
-close it is, whatever rounding did to its steps.
+gives a lower bound on D, and by duality any Δ at all an upper bound, D² ≤ ΔᵀGΔ + range(ψ − GΔ)²/λ: the method knows
+how close it is, whatever rounding did to its steps.
 """
 
 from __future__ import annotations
