@@ -257,3 +257,30 @@ def test_xray_of_a_large_environment_keeps_the_visited_states():
     assert data["paths"][0][0]["bonus"] is None
     with pytest.raises(ValueError, match="too large for an x-ray"):
         xray(eluder.environments.deep_sea(100), eluder.agents.Random(), episodes=1)
+
+
+def test_notebooks_show_a_table_and_a_picture(results, river):
+    shown = Page(results[0]._repr_html_())
+    assert f"{results[0].regret.sum(axis=1).mean():.4g}" in shown.text
+    assert sum(tag == "img" and attrs["src"].startswith("data:image/png;base64,") for tag, attrs in shown.tags) == 1
+    shown = Page(river._repr_html_())
+    value = float(river.solve().values[0, 0])
+    assert f"{value:.4g}" in shown.text
+    assert "d = 3" in shown.text
+    assert sum(tag == "img" for tag, _ in shown.tags) == 1
+
+
+def test_notebooks_escape_names_and_leave_out_graphs_that_are_too_large(results):
+    text = results[0]._replace(agent=HOSTILE, environment=HOSTILE)._repr_html_()
+    parsed = Page(text)
+    assert not any(tag == "script" or "onerror" in attrs for tag, attrs in parsed.tags)
+    assert f"{HOSTILE} on {HOSTILE}" in "".join(parsed.text)
+    large = Page(eluder.environments.deep_sea(12)._repr_html_())
+    assert not any(tag == "img" for tag, _ in large.tags)
+
+
+def test_notebooks_fall_back_to_text_without_the_extra(results, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "eluder.report.jupyter", None)
+    assert results[0]._repr_html_() is None

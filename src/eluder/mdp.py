@@ -132,6 +132,14 @@ class FiniteMDP(eqx.Module):
             f"horizon={self.horizon}, reward_scale={self.reward_scale:g})"
         )
 
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: a table and the graph; the text above where figures cannot be drawn."""
+        try:
+            from eluder.report.jupyter import mdp_html
+        except ModuleNotFoundError:
+            return None
+        return mdp_html(self)
+
     def dense_kernel(self) -> Float[np.ndarray, "states actions states"]:
         """P[s, a, s'] as a dense array, to look at or to hand to another library."""
         kernel = np.zeros((self.states, self.actions, self.states))

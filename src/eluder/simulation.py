@@ -80,6 +80,14 @@ class Result(NamedTuple):
             f"regret={final.mean():.4g}{spread}{notes})"
         )
 
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: a table and the regret curve; the text above where figures cannot be drawn."""
+        try:
+            from eluder.report.jupyter import result_html
+        except ModuleNotFoundError:
+            return None
+        return result_html(self)
+
 
 def simulate(
     environment: FiniteMDP,

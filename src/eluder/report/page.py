@@ -77,7 +77,7 @@ def render(report: Report, *, version: str | None = None) -> str:
     scripts = [_static(name) for name in ("base.js", "curves.js", "xray.js")]
     scripts = [_plotly(), *scripts]
     return (
-        _templates()
+        templates()
         .get_template("report.html")
         .render(
             title=report.title,
@@ -255,7 +255,8 @@ def _policy(scripts: Sequence[str], *, live: bool) -> str:
 
 
 @functools.cache
-def _templates() -> jinja2.Environment:
+def templates() -> jinja2.Environment:
+    """The template engine, which escapes every value."""
     loader = jinja2.PackageLoader("eluder.report", "templates")
     return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
 
