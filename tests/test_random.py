@@ -74,6 +74,6 @@ def test_many_actions_choose_as_few_do(monkeypatch):
 
 def test_the_last_possible_slot_ends_the_search():
     # Three slots of a third sum to less than 1 in floating point, and the fourth can not happen.
-    cumulative = _cumulative(jnp.array([1 / 3, 1 / 3, 1 / 3, 0.0]))
+    cumulative = _cumulative(np.array([1 / 3, 1 / 3, 1 / 3, 0.0]))
     almost_one = 1 - 2.0**-53
     assert int((almost_one >= cumulative).sum()) == 2

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 
 from eluder import _random
@@ -31,13 +32,15 @@ class Truth(eqx.Module):
 
     @classmethod
     def of(cls, mdp: FiniteMDP) -> Truth:
+        # Laid out by NumPy: each operation of JAX outside a compiled program would be compiled by itself.
+        successors, probs, start = (np.asarray(array) for array in (mdp.successors, mdp.probs, mdp.start))
         return cls(
-            successors=jnp.moveaxis(mdp.successors, -1, 0),
-            probs=jnp.moveaxis(mdp.probs, -1, 0)[..., None],
-            cumulative=_cumulative(mdp.probs).reshape(-1, mdp.slots),
-            rewards=mdp.rewards[..., None],
-            start_cumulative=_cumulative(mdp.start),
-            optimal_values=mdp.solve().values[0],
+            successors=jnp.asarray(np.moveaxis(successors, -1, 0)),
+            probs=jnp.asarray(np.moveaxis(probs, -1, 0)[..., None]),
+            cumulative=jnp.asarray(_cumulative(probs).reshape(-1, mdp.slots)),
+            rewards=jnp.asarray(np.asarray(mdp.rewards)[..., None]),
+            start_cumulative=jnp.asarray(_cumulative(start)),
+            optimal_values=jnp.asarray(np.asarray(mdp.solve().values)[0]),
             reward_scale=jnp.asarray(mdp.reward_scale),
         )
 
@@ -144,8 +147,8 @@ def _hand_on(extras: Any, action: Int[Array, "states paths"]) -> Any:
     return jax.tree.map(one, extras, is_leaf=lambda leaf: isinstance(leaf, Whole))
 
 
-def _cumulative(probs: Float[Array, "... slots"]) -> Float[Array, "... slots"]:
+def _cumulative(probs: Float[np.ndarray, "... slots"]) -> Float[np.ndarray, "... slots"]:
     """Cumulative sums in which the last slot with positive probability ends the search, whatever the rounding."""
-    last = probs.shape[-1] - 1 - jnp.argmax(probs[..., ::-1] > 0, axis=-1)
-    beyond = jnp.arange(probs.shape[-1]) >= last[..., None]
-    return jnp.where(beyond, 2.0, jnp.cumsum(probs, axis=-1))
+    last = probs.shape[-1] - 1 - np.argmax(probs[..., ::-1] > 0, axis=-1)
+    beyond = np.arange(probs.shape[-1]) >= last[..., None]
+    return np.where(beyond, 2.0, np.cumsum(probs, axis=-1))

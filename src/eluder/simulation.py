@@ -280,7 +280,9 @@ def _compiled(
         state, record = one(state, first + index)
         return state, jax.tree.map(lambda buffer, value: buffer.at[index].set(value), buffers, record)
 
-    _, shapes = jax.eval_shape(one, state, first)
+    shapes: Any = dict.fromkeys(_ALWAYS, jax.ShapeDtypeStruct(paths.shape, truth.probs.dtype))
+    if recorders:
+        _, shapes = jax.eval_shape(one, state, first)
     buffers = jax.tree.map(lambda leaf: jnp.zeros((_rows(paths), *leaf.shape), leaf.dtype), shapes)
     return jax.lax.fori_loop(0, count, episode, (state, buffers))
 
@@ -314,7 +316,7 @@ def _episode(
         return state, transition.next_state, collected + transition.reward, recording
 
     start = _draw(truth.start_cumulative[:, None], _random.uniform(key, jnp.asarray(0), _random.START))
-    _, *example = jax.eval_shape(act, jnp.asarray(0), state, start)
+    example = jax.eval_shape(act, jnp.asarray(0), state, start)[1:] if recorders else ()
     recording = [recorder.begin(problem, *example) for recorder in recorders]
     carry = (state, start, jnp.zeros(paths.shape), recording)
     state, _, collected, recording = jax.lax.fori_loop(0, problem.horizon, step, carry)
