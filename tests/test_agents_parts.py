@@ -244,7 +244,7 @@ def test_unknown_rewards_are_optimistic_until_seen_and_then_exact(name):
 
 def test_a_bonus_for_rewards_that_might_be_random():
     mdp = random_mdp(np.random.default_rng(0), 2, 1, 2)
-    agent = agents.UnknownRewards(agents.Greedy(), deterministic=False, multiplier=0.01, episodes=50, delta=0.2)
+    agent = agents.UnknownRewards(agents.Greedy(), deterministic=False, reward_multiplier=0.01, episodes=50, delta=0.2)
     result = eluder.simulate(mdp, agent, episodes=30, paths=2, record=[Trace(mdp), Believed()])
     largest, log = 0.5, np.log(4 * 2 * 1 * (50 * 2) / 0.2)  # rewards are over H · max r = 2 max r
     visited = result.records["state"][0]

@@ -277,7 +277,7 @@ def _standard_error(values: np.ndarray) -> float:
 
 
 def _entry(cell: Cell) -> str:
-    low, high = mean_interval(cell.regret)
-    mean = max(cell.regret.mean(), 0.0)  # rounding leaves the optimum a hair below zero
-    text = f"{mean:.4g} [{max(low, 0.0):.4g}, {max(high, 0.0):.4g}]"
+    # Rounding leaves the optimum a hair off zero.
+    mean, low, high = (0.0 if abs(x) < 1e-9 else x for x in (cell.regret.mean(), *mean_interval(cell.regret)))
+    text = f"{mean:.4g} [{low:.4g}, {high:.4g}]"
     return text if cell.multiplier is None else f"{text} at {cell.multiplier:g}"

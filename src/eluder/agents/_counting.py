@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from eluder._arrays import dot, look_up
+from eluder._arrays import look_up
 from eluder.agents.base import Agent, Problem, Transition
 from eluder.mdp import FiniteMDP
 
@@ -105,16 +106,32 @@ class CountingAgent(Agent):
 
     def mean(self, estimate: Estimate, values: Float[Array, "states paths"]) -> Float[Array, "states actions paths"]:
         """[P̂V](s, a)."""
-        return dot(estimate.kernel, self.at_outcomes(values))
+        return expect(estimate.kernel, self.at_outcomes(values))
 
     def moments(
         self, estimate: Estimate, values: Float[Array, "states paths"]
     ) -> tuple[Float[Array, "states actions paths"], Float[Array, "states actions paths"]]:
         """[P̂V](s, a) and Var_P̂(V)(s, a)."""
         at_outcomes = self.at_outcomes(values)
-        mean = dot(estimate.kernel, at_outcomes)
+        mean = expect(estimate.kernel, at_outcomes)
         # Centred first: P̂V² − (P̂V)² would lose small variances to rounding.
-        return mean, dot(estimate.kernel, (at_outcomes - mean) ** 2)
+        return mean, expect(estimate.kernel, at_outcomes, less=mean)
+
+
+def expect(
+    kernel: Float[Array, "outcomes states actions paths"],
+    values: Float[Array, "outcomes #states #actions paths"],
+    less: Float[Array, "states actions paths"] | None = None,
+) -> Float[Array, "states actions paths"]:
+    """Σ_y p(y)·V(y) at every pair, or Σ_y p(y)·(V(y) − m)² for a given m.
+
+    Written as a loop and not as one expression: the compiler would compute that anew for each of its readers.
+    """
+
+    def term(y):
+        return kernel[y] * (values[y] if less is None else (values[y] - less) ** 2)
+
+    return jax.lax.fori_loop(1, len(kernel), lambda y, total: total + term(y), term(0))
 
 
 def steps_in_total(problem: Problem, episodes: Float[Array, ""] | float) -> Float[Array, ""]:

@@ -12,9 +12,8 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from eluder._arrays import dot
 from eluder.agents import _fields as fields
-from eluder.agents._counting import CountingAgent, Estimate, steps_in_total
+from eluder.agents._counting import CountingAgent, Estimate, expect, steps_in_total
 from eluder.agents.base import Problem
 
 _EVENTS = 7  # δ' = δ/7: the number of concentration events in the paper's proof
@@ -39,7 +38,7 @@ class EULER(CountingAgent):
         n, H = plan.n, problem.horizon.astype(float)
         upper, lower = next_values, next_extras
         scale = jnp.sqrt(2 * log)  # B_v
-        apart = jnp.sqrt(dot(plan.kernel, self.at_outcomes((upper - lower) ** 2)))
+        apart = jnp.sqrt(expect(plan.kernel, self.at_outcomes((upper - lower) ** 2)))
         correction = ((4 * H * log / 3 + H * scale) / jnp.sqrt(n) + scale * apart) / jnp.sqrt(n)
 
         def mean_and_bonus(values):

@@ -14,9 +14,8 @@ from jax.scipy.special import ndtri
 from jaxtyping import Array, Float, UInt32
 
 from eluder import _random
-from eluder._arrays import dot
 from eluder.agents import _fields as fields
-from eluder.agents._counting import CountingAgent, Counts
+from eluder.agents._counting import CountingAgent, Counts, expect
 from eluder.agents.base import Problem
 
 
@@ -37,7 +36,7 @@ class PSRL(CountingAgent):
         return Plan(weights / jnp.sum(weights, axis=0))
 
     def backup(self, plan: Plan, problem: Problem, step, next_values, next_extras):
-        return problem.reward(step) + dot(plan.kernel, self.at_outcomes(next_values)), None
+        return problem.reward(step) + expect(plan.kernel, self.at_outcomes(next_values)), None
 
 
 def gamma(key: UInt32[Array, "2 paths"], shape: Float[Array, "*axes paths"]) -> Float[Array, "*axes paths"]:

@@ -11,9 +11,8 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from eluder._arrays import dot
 from eluder.agents import _fields as fields
-from eluder.agents._counting import CountingAgent, Counts, Estimate, steps_in_total
+from eluder.agents._counting import CountingAgent, Counts, Estimate, expect, steps_in_total
 from eluder.agents.base import Problem, Transition
 
 
@@ -97,7 +96,7 @@ class UCBVIBF(UCBVI):
         n_next = plan.by_step[step + 1]
         spread = 100.0**2 * H**3 * problem.states**2 * problem.actions * L**2 / jnp.maximum(n_next, 1)
         spread = jnp.where(n_next > 0, jnp.minimum(spread, H**2), H**2)
-        later = dot(plan.estimate.kernel, self.at_outcomes(spread))
+        later = expect(plan.estimate.kernel, self.at_outcomes(spread))
         return jnp.sqrt(8 * L * variance / n) + 14 * H * L / (3 * n) + jnp.sqrt(8 * later / n)
 
     def observe(self, state: State, plan: Plan, problem: Problem, transition: Transition):

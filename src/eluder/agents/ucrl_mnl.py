@@ -19,9 +19,8 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, ArrayLike, Float
 
 from eluder import _validate as validate
-from eluder._arrays import dot
 from eluder.agents import _fields as fields
-from eluder.agents._counting import CountingAgent, Counts, Support
+from eluder.agents._counting import CountingAgent, Counts, Support, expect
 from eluder.agents.base import Problem, Transition
 from eluder.mdp import FiniteMDP
 
@@ -100,7 +99,7 @@ class UCRLMNL(CountingAgent):
         return Plan(theta, kernel, 2 * H * self.multiplier * beta * width, unconverged)
 
     def backup(self, plan: Plan, problem: Problem, step, next_values, next_extras):
-        mean = dot(plan.kernel, self.at_outcomes(next_values))
+        mean = expect(plan.kernel, self.at_outcomes(next_values))
         return jnp.minimum(problem.reward(step) + mean + plan.bonus, problem.horizon.astype(float)), None
 
     def observe(self, state: State, plan: Plan, problem: Problem, transition: Transition):

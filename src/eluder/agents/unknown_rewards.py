@@ -44,7 +44,7 @@ class UnknownRewards(Wrapper):
 
     agent: Agent
     deterministic: bool = eqx.field(default=True, static=True)
-    multiplier: float = fields.multiplier()  # on the rewards' own bonus
+    reward_multiplier: float = fields.number("reward_multiplier", 1.0, at_least=0.0)  # on the rewards' own bonus
     episodes: float = fields.episodes()
     delta: float = fields.delta()
 
@@ -83,4 +83,4 @@ class UnknownRewards(Wrapper):
         log = jnp.log(4 * problem.states * problem.actions * steps_in_total(problem, self.episodes) / self.delta)
         variance = jnp.maximum(seen.squares / n - mean**2, 0)
         bonus = jnp.sqrt(2 * variance * log / n) + 7 * largest * log / (3 * jnp.maximum(n - 1, 1))
-        return jnp.where(seen.visits > 0, jnp.minimum(mean + self.multiplier * bonus, largest), largest)
+        return jnp.where(seen.visits > 0, jnp.minimum(mean + self.reward_multiplier * bonus, largest), largest)

@@ -23,6 +23,11 @@ class Wrapper(Agent):
     def one_thread(self) -> bool:
         return self.agent.one_thread
 
+    @property
+    def multiplier(self) -> float | None:
+        """The inner agent's; None where it has none."""
+        return getattr(self.agent, "multiplier", None)
+
     def check(self, mdp: FiniteMDP, *, allow_misspecified: bool = False) -> float:
         return self.agent.check(mdp, allow_misspecified=allow_misspecified)
 
