@@ -34,7 +34,7 @@ def choose(device: str) -> str:
                 "JAX finds no gpu on this machine: install eluder[cuda] on one with an NVIDIA GPU, "
                 "or leave --device out."
             ) from None
-    if device not in ("auto", jax.default_backend()):
+    if device != "auto" and jax.devices(device)[0].platform != jax.devices()[0].platform:
         raise ValueError(f"JAX already runs on {jax.default_backend()}: choose the device before the first run.")
     return jax.default_backend()
 
