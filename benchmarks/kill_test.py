@@ -1,8 +1,10 @@
 """Kills a running experiment at random moments, at least 200 times, and compares what remains with an unbroken run.
 
 Runs are killed with SIGKILL while one thread, two threads or two processes work on one store; with --dask also
-while the workers of a Dask cluster do. Every time a store is complete it must hold the bytes of the unbroken one, with a right
-checksum in every name; then the next run begins. `python benchmarks/kill_test.py [--kills 200] [--dask 10]`
+while the workers of a Dask cluster do. Every time a store is complete it must hold the bytes of the unbroken one,
+with a right checksum in every name; then the next run begins.
+
+`python benchmarks/kill_test.py [--kills 200] [--dask 10]`
 """
 
 from __future__ import annotations
