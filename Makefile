@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: install reproduce test lint bench clean
+.PHONY: install reproduce test lint docs bench clean
 
 install: $(VENV)/.installed
 
@@ -23,6 +23,9 @@ lint: install
 test: lint
 	tools/ensure_chromium.sh
 	$(BIN)/python -m pytest
+
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 bench: install
 	$(BIN)/python benchmarks/run.py

@@ -172,11 +172,11 @@ class FiniteMDP(eqx.Module):
         return LinearMixture(self.successors, self.features)
 
     def expectation(self, values: Float[ArrayLike, " states"]) -> Float[Array, "states actions"]:
-        """[ℙV](s, a) = E[V(s') | s, a]."""
+        """`[ℙV](s, a)` = E[V(s') | s, a]."""
         return _expectation(self, jnp.asarray(values))
 
     def variance(self, values: Float[ArrayLike, " states"]) -> Float[Array, "states actions"]:
-        """[𝕍V](s, a) = Var[V(s') | s, a]."""
+        """`[𝕍V](s, a)` = Var[V(s') | s, a]."""
         return _variance(self, jnp.asarray(values))
 
     def solve(self) -> Solution:

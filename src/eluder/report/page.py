@@ -87,10 +87,10 @@ def render(report: Report, *, version: str | None = None) -> str:
             style=Markup(_static("report.css")),
             scripts=[Markup(script) for script in scripts],
             notes=report.notes,
-            columns=_columns(several_experiments(series)),
+            columns=_columns(_several_experiments(series)),
             rows=rows,
             pairs=pairs,
-            groups=[_title(group, several_experiments(series)) for group in by_group],
+            groups=[_title(group, _several_experiments(series)) for group in by_group],
             bands={key: name for key, (name, _) in statistics.BANDS.items()},
             xrays=[f"{x.agent} on {x.environment.name}, H = {x.environment.horizon}" for x in report.xrays],
             cards=_CARDS,
@@ -119,7 +119,7 @@ def write(path: Path | str, report: Report) -> Path:
     return path
 
 
-def several_experiments(series: Sequence[Series]) -> bool:
+def _several_experiments(series: Sequence[Series]) -> bool:
     return len({one.experiment for one in series}) > 1
 
 
