@@ -34,7 +34,6 @@ def test_iota_and_radius_by_hand():
     assert float(radius.confidence(2)) == pytest.approx(confidence, rel=1e-12)
     # The bonus also carries λ: √(β̂² + 9) (errata 10).
     assert float(radius(2)) == pytest.approx(math.hypot(confidence, 3), rel=1e-12)
-    assert float(theory.scaled(radius, 0.5)(2)) == pytest.approx(math.hypot(confidence, 3) / 2, rel=1e-12)
 
 
 def test_theorem_two_radius_by_hand():
@@ -203,6 +202,7 @@ def test_the_preset_is_an_agent(river):
     agent = found.agent(model, multiplier=0.1)
     assert agent.ridge == pytest.approx(found.ridge / 4)  # B = 1, errata 7
     assert (agent.levels, agent.sigma_min, agent.gamma) == (found.levels, found.sigma_min, found.gamma)
+    assert (agent.beta, agent.multiplier) == (found.radius, 0.1)
     result = eluder.simulate(river, agent, episodes=3, paths=2)
     assert result.regret.shape == (2, 3)
     assert "log N" in str(found)

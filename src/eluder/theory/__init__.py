@@ -12,8 +12,11 @@ from eluder.theory.geometry import geometry as geometry
 from eluder.theory.instance import Instance as Instance
 from eluder.theory.instance import instance as instance
 from eluder.theory.parameters import Parameters as Parameters
-from eluder.theory.parameters import scaled as scaled
 from eluder.theory.parameters import theorem as theorem
+from eluder.theory.promise import Audit as Audit
+from eluder.theory.promise import Promise as Promise
+from eluder.theory.promise import audit as audit
+from eluder.theory.promise import promise as promise
 from eluder.theory.radius import Radius as Radius
 from eluder.theory.radius import concentration_radius as concentration_radius
 from eluder.theory.radius import hoeffding_radius as hoeffding_radius

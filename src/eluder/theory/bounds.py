@@ -15,7 +15,7 @@ from typing import NamedTuple
 from eluder.theory.parameters import Parameters
 
 _PASSES = 10_000
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-12
 
 
 class RegretBound(NamedTuple):
@@ -110,7 +110,7 @@ class _Proof:
             sums = sums._replace(V0=min(sums.V0, self.value + sums.A + sums.A_check))
             sums = sums._replace(S0=min(sums.S0, variance_route(sums)))
             sums = sums._replace(R0=min(sums.R0, self.R0(sums)))
-            if max(old - new for new, old in zip(sums, before, strict=True)) <= _TOLERANCE:
+            if all(old - new <= _TOLERANCE * old for new, old in zip(sums, before, strict=True)):
                 break
         return sums._replace(A_tilde=min(self.steps, self.A_tilde(sums)))
 

@@ -54,7 +54,8 @@ class Parameters(NamedTuple):
             ridge=self.norm_ridge if isinstance(model, LinearModel) else self.ridge,
             sigma_min=self.sigma_min,
             gamma=self.gamma,
-            beta=self.radius if multiplier == 1.0 else scaled(self.radius, multiplier),
+            beta=self.radius,
+            multiplier=multiplier,
         )
 
     def __str__(self) -> str:
@@ -70,12 +71,6 @@ class Parameters(NamedTuple):
             ("may fail with chance", f"{min(1.0, self.failure):.4g}"),
         ]
         return "\n".join(f"{name:26}{value}" for name, value in rows)
-
-
-def scaled(radius: Radius, multiplier: float) -> Radius:
-    """The radius times a multiplier."""
-    fields = {name: getattr(radius, name) for name in radius.__dataclass_fields__}
-    return Radius(**{**fields, "multiplier": radius.multiplier * multiplier})
 
 
 def theorem(model: Model | Geometry, *, episodes: int, horizon: int, delta: float = 0.01) -> Parameters:

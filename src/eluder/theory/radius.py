@@ -87,7 +87,6 @@ class Radius(eqx.Module):
     ridge: float  # λ of D_F
     epsilon: float
     delta: float
-    multiplier: float = 1.0  # 1 is the theorem's
 
     def iota(self, episode: Int[ArrayLike, ""]) -> Float[Array, ""]:
         """ι_k = 16·log(2N k²H² (log(kH/σ²_min) + 2)(log(1/σ²_min) + 2) / δ)."""
@@ -95,10 +94,10 @@ class Radius(eqx.Module):
         return iota(steps, log_covering=self.log_covering, delta=self.delta, weight=1 / self.sigma_min)
 
     def confidence(self, episode: Int[ArrayLike, ""]) -> Float[Array, ""]:
-        """β̂_k = 3√ι_k + 2ι_k/γ² + √λ + √(6kHε/σ²_min), unsquared (errata 18), times the multiplier."""
+        """β̂_k = 3√ι_k + 2ι_k/γ² + √λ + √(6kHε/σ²_min), unsquared (errata 18)."""
         log_term = self.iota(episode)
         steps = jnp.asarray(episode, dtype=float) * self.horizon
-        return self.multiplier * (
+        return (
             3 * jnp.sqrt(log_term)
             + 2 * log_term / self.gamma**2
             + jnp.sqrt(self.ridge)
@@ -106,4 +105,4 @@ class Radius(eqx.Module):
         )
 
     def __call__(self, episode: Int[ArrayLike, ""]) -> Float[Array, ""]:
-        return jnp.sqrt(self.confidence(episode) ** 2 + self.multiplier**2 * self.ridge)
+        return jnp.sqrt(self.confidence(episode) ** 2 + self.ridge)
