@@ -73,7 +73,8 @@ def test_many_actions_choose_as_few_do(monkeypatch):
 
 
 def test_the_last_possible_slot_ends_the_search():
-    # Three slots of a third sum to less than 1 in floating point, and the fourth can not happen.
-    cumulative = _cumulative(np.array([1 / 3, 1 / 3, 1 / 3, 0.0]))
-    almost_one = 1 - 2.0**-53
-    assert int((almost_one >= cumulative).sum()) == 2
+    # Ten tenths sum to less than 1 in floating point, and the eleventh slot can not happen.
+    probs = np.array([0.1] * 10 + [0.0])
+    largest_draw = 1 - 2.0**-53
+    assert largest_draw >= np.cumsum(probs)[-1]
+    assert int((largest_draw >= _cumulative(probs)).sum()) == 9

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import eluder
+from eluder.agents import UCRLWVTR
 from eluder.regression import LinearRegression, Point
+from eluder.simulation import problem_of
 
 UPDATES, RIDGE = 500_000, Fraction(1, 1024)
 FEATURE, TARGET = 2**10, 2**10  # features and targets are multiples of 1/1024: their products are whole numbers
@@ -133,3 +135,20 @@ def test_many_dimensions_use_the_same_arithmetic(river):
     np.testing.assert_allclose(data.theta[0, :, 0, 0], np.linalg.solve(gram, phi / 0.5), rtol=1e-9)
     root = np.asarray(data.root[0, :, :, 0, 0])
     np.testing.assert_allclose(root @ root.T, np.linalg.inv(gram), rtol=0, atol=1e-9)
+
+
+def test_q_values_are_clipped_on_both_sides(river):
+    """A ridge estimate may leave [0, 1] on either side; Q does not (errata 9)."""
+    agent = UCRLWVTR(river.linear_mixture(), levels=0, beta=0.0)
+    problem = problem_of(river)
+    regression = agent.regression()
+    values = jnp.ones((5, 2))
+    at = regression.point(jnp.array([1, 1]), jnp.array([1, 1]), values, 1)
+    data = regression.add(regression.init(1, 2), at, jnp.array([[-5.0, 5.0]]), jnp.ones((1, 2)))
+    mean, _ = regression.everywhere(regression.planner(data), values)
+    assert float(mean[1, 1, 0]) < -4  # path 0 was told −5, path 1 was told 5
+    assert float(mean[1, 1, 1]) > 4
+    plan = agent.begin(data, problem, jnp.asarray(0), None)
+    q_values, _ = agent.backup(plan, problem, jnp.asarray(0), values, agent.extras(problem, 2))
+    assert float(q_values[1, 1, 0]) == 0.0
+    assert float(q_values[1, 1, 1]) == 1.0
