@@ -21,3 +21,27 @@ from eluder.theory.radius import Radius as Radius
 from eluder.theory.radius import concentration_radius as concentration_radius
 from eluder.theory.radius import hoeffding_radius as hoeffding_radius
 from eluder.theory.radius import iota as iota
+
+__all__ = [
+    "Audit",
+    "Geometry",
+    "Instance",
+    "Parameters",
+    "Promise",
+    "Radius",
+    "RegretBound",
+    "audit",
+    "concentration_radius",
+    "corollary_bound",
+    "elliptical_potential",
+    "eluder_bound",
+    "geometry",
+    "greedy_lower_bound",
+    "hoeffding_radius",
+    "instance",
+    "iota",
+    "log_covering",
+    "promise",
+    "regret_bound",
+    "theorem",
+]

@@ -154,7 +154,7 @@ def _draw(data):
             axes[0, 1].plot(data["unevenness"], [run.width.mean() for run in data[name]], label=label, **look)
             axes[0, 2].plot(data["unevenness"], [run.error.mean() for run in data[name]], label=label, **look)
         for axis, title in ((axes[0, 1], "confidence width"), (axes[0, 2], "error of the estimate")):
-            axis.set(xscale="log", yscale="log", xlabel="loud / quiet noise", ylabel=title)
+            axis.set(xscale="log", xlabel="loud / quiet noise", ylabel=title, ylim=(0, None))
         axes[0, 1].legend()
         return canvas
 

@@ -114,12 +114,14 @@ def _draw(data, episodes):
         axes[0, 0].set(
             xscale="log", yscale="log", xlabel=f"d (random mixtures, K = {episodes})", ylabel="normalised regret"
         )
-        axes[0, 0].set_xticks(data["dims"], [str(d) for d in data["dims"]])
         hard = [runs.mean() for runs in data["hard"]]
         axes[0, 1].plot(data["counts"], hard, color=PALETTE[1], marker="o", markersize=3, label="regret")
         root = np.sqrt(data["counts"] / data["counts"][0]) * hard[0]
         axes[0, 1].plot(data["counts"], root, color="grey", linestyle=":", label="√K")
         axes[0, 1].set(xscale="log", yscale="log", xlabel="K (instance tuned to K)")
+        for axis, ticks in ((axes[0, 0], data["dims"]), (axes[0, 1], data["counts"])):
+            axis.set_xticks(ticks, [str(tick) for tick in ticks])
+            axis.xaxis.set_tick_params(which="minor", bottom=False, labelbottom=False)
         episode = np.arange(1, len(data["fixed"]) + 1)
         axes[0, 2].plot(episode, data["fixed"], color=PALETTE[2], label="one instance")
         axes[0, 2].set(xlabel="episode")

@@ -84,7 +84,7 @@ def _draw(data, episodes):
         axes[0, 0].legend(ncols=2)
         axes[0, 1].axhline(LIMIT, color="grey", linewidth=0.8, linestyle=":")
         axes[0, 1].set_xticks(range(len(data["regret"])), [f"M = {level}" for level in data["regret"]])
-        axes[0, 1].set(ylabel="exponent over the last two doublings")
+        axes[0, 1].set(ylabel="exponent in H", title="over the last two doublings")
         return canvas
 
     return draw()
