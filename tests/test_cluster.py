@@ -44,14 +44,14 @@ def lock_holders(folder: Path) -> set[int]:
 
 
 def test_workers_lost_mid_cell_again_and_again(tmp_path):
-    """Five losses: Dask by itself gives a task up at the fourth."""
+    """Four losses of the only task there is: at the fourth, Dask by itself gives a task up for good."""
     kills, over = [], threading.Event()
 
     def kill_workers():
-        while not over.wait(0.05) and len(kills) < 5:
+        while not over.wait(0.05) and len(kills) < 4:
             parts = len(list(tmp_path.rglob("*.part")))
             for pid in lock_holders(tmp_path) - set(kills):
-                if parts and pid != os.getpid() and len(kills) < 5:
+                if parts and pid != os.getpid() and len(kills) < 4:
                     os.kill(pid, signal.SIGKILL)
                     kills.append(pid)
                     time.sleep(0.3)
@@ -69,7 +69,7 @@ def test_workers_lost_mid_cell_again_and_again(tmp_path):
         finally:
             over.set()
             killer.join()
-    assert len(kills) == 5
+    assert len(kills) == 4
     assert sum(steps) > 0
     run_spec(SPEC, str(tmp_path / "local"), block=6)
     assert results(tmp_path / "dask") == results(tmp_path / "local" / "dask")

@@ -23,7 +23,7 @@ from eluder.experiments.spec import Series, Spec
 from eluder.experiments.store import Store
 from eluder.experiments.work import CHECKPOINT_SECONDS, Control, work_on_block
 
-_TOPIC = "eluder-steps"
+_TOPIC = "eluder"
 _POLL_SECONDS = 0.5
 _CONNECT_SECONDS = 20
 # A block that takes so many workers with it does so itself, by its memory most likely.
@@ -68,7 +68,11 @@ def _run(job: Job, client: Any, events: Events, device: str, checkpoint_seconds:
         arguments = (spec, numbers[task.series], task.block, address, device, checkpoint_seconds, topic)
         return client.submit(_work, *arguments, key=key, pure=False)
 
-    client.subscribe_topic(topic, lambda event: events.advanced(int(event[1])))
+    def heard(event) -> None:
+        _, news = event
+        events.damaged(news) if isinstance(news, str) else events.advanced(int(news))
+
+    client.subscribe_topic(topic, heard)
     # The largest first, as on one machine.
     pending = {submit(task): task for task in sorted(job.tasks, key=lambda task: -task.steps)}
     losses: Counter[tuple[Series, int]] = Counter()
@@ -114,7 +118,7 @@ def _work(spec: str, number: int, block: int, address: str, device: str, seconds
 
     devices.choose(device)
     worker = get_worker()
-    store = Store.open(address, on_damage=lambda sentence: worker.log_event("eluder-damage", sentence), repair=True)
+    store = Store.open(address, on_damage=lambda sentence: worker.log_event(topic, sentence), repair=True)
     if not store.info:
         raise StoreError(
             f"The worker on {socket.gethostname()} does not see the store {address}: use a folder that all machines "

@@ -219,18 +219,31 @@ class RemoteFiles(Files):
     def _key(self, name: str) -> str:
         return f"{self.root}/{checked(name)}"
 
+    @contextlib.contextmanager
+    def _reached(self):
+        """Errors of the service's own library, such as missing credentials, become one sentence."""
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            raise StoreError(f"{self.address} cannot be reached: {' '.join(str(error).split())}") from None
+
     def read(self, name: str) -> bytes:
-        self.system.invalidate_cache()
-        return self.system.cat_file(self._key(name))
+        with self._reached():
+            self.system.invalidate_cache()
+            return self.system.cat_file(self._key(name))
 
     def write(self, name: str, data: bytes) -> None:
-        self._folders(name)
-        self.system.pipe_file(self._key(name), data)
+        with self._reached():
+            self._make_folders(name)
+            self.system.pipe_file(self._key(name), data)
 
     def create(self, name: str, data: bytes) -> bool:
-        self._folders(name)
         try:
-            self.system.pipe_file(self._key(name), data, mode="create")
+            with self._reached():
+                self._make_folders(name)
+                self.system.pipe_file(self._key(name), data, mode="create")
         except FileExistsError:
             return False
         except OSError as error:  # S3 answers "precondition failed"
@@ -239,20 +252,21 @@ class RemoteFiles(Files):
             raise
         return True
 
-    def _folders(self, name: str) -> None:
+    def _make_folders(self, name: str) -> None:
         parent = self._key(name).rsplit("/", 1)[0]
         if self.system.protocol not in ("s3", ("s3", "s3a")):  # object stores have no folders to make
             self.system.makedirs(parent, exist_ok=True)
 
     def names(self, folder: str) -> list[str]:
-        self.system.invalidate_cache()
         try:
-            found = self.system.ls(self._key(folder) if folder else self.root, detail=False)
+            with self._reached():
+                self.system.invalidate_cache()
+                found = self.system.ls(self._key(folder) if folder else self.root, detail=False)
         except FileNotFoundError:
             return []
         names = {path.rstrip("/").rsplit("/", 1)[-1] for path in found}
         return sorted(name for name in names if _PART.fullmatch(name))
 
     def remove(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError), self._reached():
             self.system.rm_file(self._key(name))

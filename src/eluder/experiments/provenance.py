@@ -31,9 +31,19 @@ def _machine() -> dict[str, Any]:
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}},
         "backend": jax.default_backend(),
         "device": jax.devices()[0].device_kind,
+        "processor": _processor(),
         "precision": "float64" if jax.config.read("jax_enable_x64") else "float32",
         "commit": _commit(),
     }
+
+
+def _processor() -> str:
+    """Processors with other vector instructions may round differently."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
 
 
 def _version(name: str) -> str | None:

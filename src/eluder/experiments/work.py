@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import jax
 import numpy as np
 
 from eluder import checkpoint
 from eluder.experiments import thinning
 from eluder.experiments.build import Built
 from eluder.experiments.encoding import Records, join
+from eluder.experiments.files import StoreError
 from eluder.experiments.locks import Locks
 from eluder.experiments.provenance import provenance
 from eluder.experiments.spec import Series
@@ -57,6 +59,13 @@ def work_on_block(store: Store, series: Series, built: Built, block: int, locks:
             _carry_on(store.cell(series.id, part), series, built, control, lambda: locks.holds(claim))
     except ClaimLost:
         return False
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise StoreError(
+            f"{series.agent} on {series.environment} does not fit into the device's memory in blocks of {store.block} "
+            "paths: use another --out with a smaller --block"
+        ) from None
     finally:
         locks.release(claim)
     return True
