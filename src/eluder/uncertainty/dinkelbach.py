@@ -4,12 +4,13 @@ Let ρ(z) be the smallest Σ_i w_i g(z_i)² over the g in F − F with g(z) = z:
 z²/(ρ(z) + λ) has one hill. An oracle call with weight v returns a point of ρ and its slope there, κ = 2v(T − z), hence
 a line below ρ. The slope at the top of the hill is κ = 2(ρ + λ)/z; taking that slope from the best point so far is
 Dinkelbach's step (1967) on the squared ratio. Two lines, one from each side of the top, meet above it: the ratio there
-bounds D² from above, and the best point bounds it from below. The search alternates between the slope of the best
-point and that of the meeting point until the two bounds agree.
+bounds D² from above, and the best point bounds it from below. The search takes turns with the slope of the best
+point, that of the meeting point, and one just below the best (the top may be a corner) until the two bounds agree.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import equinox as eqx
@@ -76,9 +77,12 @@ class Dinkelbach(Search):
             jnp.trace(jnp.sum(question.moments, axis=0)) + ridge / jnp.maximum(largest, 1e-300) ** 2
         )
 
-        def weight_for(z, spread):
-            """The v whose answer has the slope 2(ρ + λ)/z, if that answer is at z."""
-            return (spread + ridge) / jnp.maximum(z * (target - z), 1e-300)
+        # This much before the top, the line below a quadratic ρ misses it by a quarter of the tolerance.
+        nudge = math.sqrt(self.tolerance) / 2
+
+        def weight_for(z, amount):
+            """The v whose answer has the slope 2·amount/z, if that answer is at z; ρ + λ is the amount at the top."""
+            return amount / jnp.maximum(z * (target - z), 1e-300)
 
         def unfinished(state: _State):
             return (state.upper - state.lower > self.tolerance * state.upper) & (state.calls < self.max_calls)
@@ -101,12 +105,16 @@ class Dinkelbach(Search):
             meet = jnp.clip(meet, before.z, beyond.z)
             below = before.spread + before.slope * (meet - before.z)
             upper = jnp.minimum(state.upper, jnp.maximum(lower, meet**2 / (below + ridge)))
-            # Dinkelbach's step from the best point and from the meeting point in turn.
-            odd = state.calls % 2 == 1
-            weight = jnp.where(odd, weight_for(meet, below), weight_for(best_z, best_spread))
+            # Dinkelbach's step from the best point, the same from the meeting point, and a point just before the best.
+            choices = [
+                weight_for(meet, below + ridge),
+                (1 - nudge) * weight_for(best_z, best_spread),
+                weight_for(best_z, best_spread + ridge),
+            ]
+            weight = jnp.select([state.calls % 3 == 1, state.calls % 3 == 2], choices[:2], choices[2])
             low_end, high_end = _weight_of(before, target), _weight_of(beyond, target)
             inside = (weight > low_end * (1 + 1e-9)) & (weight < high_end * (1 - 1e-9))
-            halfway = jnp.sqrt(jnp.maximum(low_end, weight_for(largest, 0.0) * 1e-3) * jnp.minimum(high_end, heavy))
+            halfway = jnp.sqrt(jnp.maximum(low_end, weight_for(largest, ridge) * 1e-3) * jnp.minimum(high_end, heavy))
             return _State(
                 before,
                 beyond,
@@ -136,8 +144,8 @@ class Dinkelbach(Search):
         found = jax.lax.while_loop(unfinished, call, first)
         stopped_short = unfinished(found._replace(calls=none)).astype(jnp.int32)
         upper, lower = jnp.sqrt(found.upper), jnp.sqrt(found.lower)
-        memory = (jnp.where(found.calls > 0, weight_for(found.best_z, found.best_spread), remembered), found.theta)
-        return Found(upper, lower, found.calls, found.failures + stopped_short, memory)
+        last = jnp.where(found.calls > 0, weight_for(found.best_z, found.best_spread + ridge), remembered)
+        return Found(upper, lower, found.calls, found.failures + stopped_short, (last, found.theta))
 
 
 def _weight_of(line: _Line, target: Float[Array, ""]) -> Float[Array, ""]:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from eluder._arrays import dot
 from eluder._linalg import quadratic
 from eluder.models.general import GeneralModel, value_range
+from eluder.models.mixture import Mixture
 from eluder.regression import gram
 from eluder.uncertainty.base import Estimate, Setting, Uncertainty, at_pair, exact
 from eluder.uncertainty.elliptical import add_to_root, norm, root_of
@@ -68,6 +69,9 @@ class Linearised(Uncertainty):
 
     @staticmethod
     def _capped(problem: Setting, size, possible, at_slots):
+        if isinstance(problem.model, Mixture):  # the closed form keeps to the bound by itself
+            return exact(size)
+        # Two distributions differ by at most the range of u.
         largest = value_range(possible, at_slots) / jnp.sqrt(jnp.asarray(problem.ridge))
         return exact(jnp.minimum(size, largest))
 
