@@ -43,7 +43,6 @@ def test_regret_lines_and_bands_are_the_results(results, kind):
     truth = statistics.band(np.cumsum(results[0].regret, axis=1), kind)
     assert np.allclose([row["low"] for row in rows], truth.low)
     assert np.allclose([row["high"] for row in rows], truth.high)
-    plt.close(figure)
 
 
 def test_axes_say_what_they_show_in_which_units(results):
@@ -52,13 +51,11 @@ def test_axes_say_what_they_show_in_which_units(results):
     assert figure.axes[0].get_xlabel() == "episode"
     assert figure.axes[0].get_xscale() == figure.axes[0].get_yscale() == "log"
     assert sorted(texts(figure)) == ["Random", "UCRL-WVTR"]
-    plt.close(figure)
     figure = figures.regret(results, normalised=True, log=False)
     assert "total reward at most 1" in figure.axes[0].get_ylabel()
     river = eluder.environments.riverswim(states=4, horizon=6)
     truth = np.cumsum(results[0].regret, axis=1).mean(axis=0) / river.reward_scale
     assert np.allclose(lines(figure.axes[0])["Random"][:, 1], truth)
-    plt.close(figure)
 
 
 def test_average_return_has_the_optimum(results):
@@ -69,7 +66,6 @@ def test_average_return_has_the_optimum(results):
     level = next(line for line in figure.axes[0].get_lines() if line.get_label().startswith("_"))
     assert np.allclose(level.get_ydata(), optimum)
     assert "optimum" in [text.get_text() for text in figure.axes[0].texts]
-    plt.close(figure)
 
 
 def test_regret_against_the_horizon_is_normalised(results):
@@ -80,7 +76,6 @@ def test_regret_against_the_horizon_is_normalised(results):
     truth = [results[0].regret.sum(axis=1).mean() / 6, results[2].regret.sum(axis=1).mean() / 12]
     assert np.allclose(drawn[:, 1], truth)
     assert figure.axes[0].get_xlabel() == "horizon H (steps)"
-    plt.close(figure)
 
 
 def test_heat_map_holds_the_means_and_leaves_gaps_empty(results):
@@ -94,7 +89,6 @@ def test_heat_map_holds_the_means_and_leaves_gaps_empty(results):
     assert image[at[0], 0] == pytest.approx(results[0].regret.sum(axis=1).mean())
     assert image[at[0], 1] == pytest.approx(results[2].regret.sum(axis=1).mean())
     assert image.mask[at[1], 1]  # this pair was not run
-    plt.close(figure)
 
 
 def test_the_numbers_are_saved_beside_the_figure(results, tmp_path):
@@ -146,7 +140,6 @@ def overlaps(figure) -> list[tuple[str, str]]:
 def test_no_text_covers_another_at_any_width(results, draw, width):
     figure = draw(results, width=width)
     assert overlaps(figure) == []
-    plt.close(figure)
 
 
 def test_lines_carry_their_names_where_there_is_room(results):
@@ -156,11 +149,9 @@ def test_lines_carry_their_names_where_there_is_room(results):
     assert figure.legends == []
     assert sorted(t.get_text() for t in figure.axes[0].texts) == [f"agent {i}" for i in range(5)]
     assert overlaps(figure) == []
-    plt.close(figure)
     many = [Series.of(results[0], agent=f"agent {i}") for i in range(40)]
     figure = figures.regret(many, width="wide")
     assert len(texts(figure)) == 40
-    plt.close(figure)
 
 
 def test_a_slide_is_wide_and_sharp(results, tmp_path):
@@ -172,14 +163,20 @@ def test_a_slide_is_wide_and_sharp(results, tmp_path):
 
 def test_the_users_own_style_is_left_alone(results):
     before = plt.rcParams["font.size"]
-    plt.close(figures.regret(results[:1]))
+    figures.regret(results[:1])
     assert plt.rcParams["font.size"] == before
+
+
+def test_a_notebook_shows_a_figure_once(results):
+    """As a PNG of its own; pyplot, which notebooks ask for open figures, knows nothing of it."""
+    shown = figures.regret(results)._repr_png_()
+    assert shown.startswith(b"\x89PNG")
+    assert plt.get_fignums() == []
 
 
 def test_an_experiment_is_drawn_in_its_own_way(results):
     of_four = [Series.of(result, experiment="figure-4") for result in results]
     figure = figures.draw("figure-4", of_four)
     assert len(figure.axes) == 4
-    plt.close(figure)
     with pytest.raises(ValueError, match="no results of 'figure-2'"):
         figures.draw("figure-2", of_four)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib import patches, pyplot
+from matplotlib import patches
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -144,7 +144,8 @@ class _Picture:
         margin = np.array([1.1, 0.95])
         low, high = at[nodes].min(axis=0) - margin, at[nodes].max(axis=0) + margin
         width, height = _INCHES * (high - low)
-        self.figure, self.axes = pyplot.subplots(figsize=(max(width, 3.2), height + 0.3))
+        self.figure = style.Drawing(figsize=(max(width, 3.2), height + 0.3))
+        self.axes = self.figure.subplots()
         self.axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
         self.axes.axis("off")
         self.starts, self.pays = np.asarray(mdp.start) > 0, _rewards(mdp).max(axis=1) > 0

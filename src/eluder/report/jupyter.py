@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from eluder.mdp import FiniteMDP, optimal_return
@@ -64,5 +63,4 @@ def _html(title: str, rows: list[tuple[str, str]], picture: str | None, alt: str
 def _png(figure: Figure) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=_DPI)
-    plt.close(figure)
     return base64.b64encode(buffer.getvalue()).decode()

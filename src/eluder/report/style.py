@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import io
 import os
 import tempfile
 import weakref
@@ -12,12 +13,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
-
-if "DISPLAY" not in os.environ:
-    matplotlib.use("Agg")
-
 import numpy as np
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
@@ -35,6 +31,7 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1))
 # Inches: one column of a paper, both, or a slide. A slide is drawn small and shown large, so that its text is.
 WIDTHS = {"column": 3.35, "wide": 6.9, "slide": 16 / 3}
 _SLIDE_HEIGHT, _SLIDE_DPI = 3.0, 360  # 1920 × 1080 pixels
+_NOTEBOOK_DPI = 110
 
 _STYLE: dict[Any, Any] = {
     "font.size": 8,
@@ -66,10 +63,19 @@ def styled(draw: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @functools.wraps(draw)
     def in_style(*args: _P.args, **options: _P.kwargs) -> _R:
-        with plt.rc_context(_STYLE):
+        with matplotlib.rc_context(_STYLE):
             return draw(*args, **options)
 
     return in_style
+
+
+class Drawing(Figure):
+    """A figure that belongs to whoever holds it: pyplot keeps no list of it, and a notebook shows it once."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=_NOTEBOOK_DPI)
+        return buffer.getvalue()
 
 
 def figure(width: str = "wide", rows: int = 1, columns: int = 1, panel_height: float = 2.1, **options):
@@ -77,9 +83,9 @@ def figure(width: str = "wide", rows: int = 1, columns: int = 1, panel_height: f
     if width not in WIDTHS:
         raise ValueError(f"The width must be one of {', '.join(map(repr, WIDTHS))}, but is {width!r}.")
     height = _SLIDE_HEIGHT if width == "slide" else rows * panel_height
-    if width == "slide":
-        options.setdefault("dpi", _SLIDE_DPI)
-    return plt.subplots(rows, columns, figsize=(WIDTHS[width], height), squeeze=False, **options)
+    dpi = options.pop("dpi", _SLIDE_DPI if width == "slide" else None)
+    made = Drawing(figsize=(WIDTHS[width], height), dpi=dpi)
+    return made, made.subplots(rows, columns, squeeze=False, **options)
 
 
 def look(name: str, position: int | None = None) -> dict:
@@ -216,7 +222,7 @@ def numbers(figure: Figure) -> list[dict[str, Any]]:
 
 
 def save(figure: Figure, path: Path | str, suffixes: Sequence[str] = (".png", ".pdf")) -> list[Path]:
-    """Writes `path` as PNG and as PDF (or SVG), and the numbers behind it as CSV; closes the figure.
+    """Writes `path` as PNG and as PDF (or SVG), and the numbers behind it as CSV.
 
     Each file is written at once or not at all.
     """
@@ -229,7 +235,8 @@ def save(figure: Figure, path: Path | str, suffixes: Sequence[str] = (".png", ".
             # Without a date the same data give the same file.
             metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(suffix)
             dpi = max(figure.dpi, _STYLE["savefig.dpi"])
-            with plt.rc_context({"svg.hashsalt": base.name}):
+            settings: dict[Any, Any] = {**_STYLE, "svg.hashsalt": base.name}
+            with matplotlib.rc_context(settings):
                 figure.savefig(temporary, format=suffix[1:], metadata=metadata, dpi=dpi)
         written.append(_put(temporary.name, target))
     if rows := numbers(figure):
@@ -238,7 +245,6 @@ def save(figure: Figure, path: Path | str, suffixes: Sequence[str] = (".png", ".
             writer.writeheader()
             writer.writerows(rows)
         written.append(_put(table.name, base.with_name(base.name + ".csv")))
-    plt.close(figure)
     return written
 
 
