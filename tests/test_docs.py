@@ -1,6 +1,7 @@
 """The documentation tells the truth: its code runs, its commands exist, its links lead somewhere."""
 
 import importlib
+import json
 import os
 import pkgutil
 import re
@@ -166,3 +167,28 @@ def test_every_command_is_in_the_reference():
     assert [name for name in COMMANDS.commands if f"`eluder {name}`" not in page] == []
     for code in (console.FAILED, console.BAD_INPUT, console.STOPPED):
         assert f"| {code} |" in page
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_run_and_were_run(notebook, tmp_path, monkeypatch, capsys):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert not [output for output in outputs if output["output_type"] == "error"]
+    assert [output for output in outputs if "image/png" in output.get("data", {})]
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "notebook"}
+    for number, cell in enumerate(code, 1):
+        exec(compile("".join(cell["source"]), f"{notebook.name}, cell {number}", "exec"), namespace)
+        # What is printed is what the notebook says was printed, but for numbers, whose last digits another CPU may change.
+        told = "".join("".join(o["text"]) for o in cell["outputs"] if o["output_type"] == "stream")
+        assert without_numbers(capsys.readouterr().out) == without_numbers(told)
+
+
+def without_numbers(text: str) -> str:
+    return re.sub(r" *-?\d[\d.]*", " #", text)
+
+
+def test_there_are_two_notebooks():
+    assert len(list((ROOT / "examples").glob("*.ipynb"))) == 2
