@@ -64,16 +64,18 @@ def compare(
 
 def _print(result) -> None:
     for (environment, horizon), rows in result.table.groupby(["environment", "horizon"], sort=False):
-        view = Table(title=escape(f"{environment}, H = {horizon}, {result.episodes} episodes, {result.paths} paths"))
-        view.add_column("agent")
-        for column in ("multiplier", "regret", "std. error", "95 % interval", "regret at 1"):
-            view.add_column(column, justify="right")
+        view = Table(
+            title=escape(f"{environment}, H = {horizon}, {result.episodes} episodes, {result.paths} paths"), box=None
+        )
+        view.add_column("agent", no_wrap=True)
+        for column in ("multiplier", "regret", "± s.e.", "95 % interval", "at 1"):
+            view.add_column(column, justify="right", no_wrap=True)
         for row in rows.sort_values("regret", kind="stable").to_dict("records"):
             interval = f"[{_number(row['low'])}, {_number(row['high'])}]"
             numbers = (_number(row["multiplier"]), _number(row["regret"]), _number(row["standard_error"]))
             view.add_row(escape(row["agent"]), *numbers, escape(interval), _number(row["regret_at_1"]))
         console.print(view)
-    view = Table(title="Mean rank over environments, 95 % interval")
+    view = Table(title="Mean rank over environments, 95 % interval", box=None)
     for column in ("agent", "rank", "interval", "chance to be first"):
         view.add_column(column)
     for row in result.ranking.to_dict("records"):
