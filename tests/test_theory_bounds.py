@@ -11,6 +11,7 @@ from eluder import theory
 from eluder.agents import UCRLWVTR
 from eluder.diagnostics import InstanceQuantities
 from eluder.recording import Trace
+from eluder.theory import bounds
 from eluder.theory.instance import worst_variance
 
 
@@ -76,8 +77,8 @@ def test_the_bound_grows_with_what_it_depends_on_and_is_never_above_k():
     small = theory.theorem(model, episodes=100, horizon=20)
     assert theory.regret_bound(small, variance=1.0, value=50.0).regret == 100
     large = theory.theorem(model, episodes=10**15, horizon=20)
-    bounds = [theory.regret_bound(large, variance=q, value=10**15).by_variance for q in (0, 1e12, 1e14)]
-    assert bounds[0] < bounds[1] < bounds[2]
+    by_q = [theory.regret_bound(large, variance=q, value=10**15).by_variance for q in (0, 1e12, 1e14)]
+    assert by_q[0] < by_q[1] < by_q[2]
     values = [theory.regret_bound(large, variance=10**15, value=v).by_value for v in (0, 1e14, 1e15)]
     assert values[0] < values[1] <= values[2]
     with pytest.raises(ValueError, match="negative"):
@@ -157,3 +158,24 @@ def test_no_episode_has_more_variance_than_the_worst():
     # Deterministic kernels have none.
     still = eluder.FiniteMDP(np.zeros((2, 1, 1)), np.ones((2, 1, 1)), np.ones((2, 1)), horizon=3)
     assert worst_variance(still) == 0
+
+
+def test_each_lemma_by_hand():
+    """With round numbers: ζ = 4, G = 9, β = 2, dim = 3, γ² = 1, KHσ²_min = 12."""
+    model = eluder.environments.riverswim(states=3, horizon=5).linear_mixture()
+    proof = bounds._Proof(theory.theorem(model, episodes=10, horizon=5), variance=7.0, value=6.0)
+    proof.zeta, proof.G, proof.beta, proof.dim, proof.gamma, proof.floor = 4.0, 9.0, 2.0, 3.0, 1.0, 12.0
+    # 2√drift·√4 + 4·4 + 3·(4 + √36) at drift 25 and level 0; √2 times the first term at level 1.
+    assert proof.noise(25.0) == pytest.approx(2 * 2 * 5 + 16 + 30)
+    assert proof.noise(25.0, level=1) == pytest.approx(2 * math.sqrt(8 * 25) + 16 + 30)
+    assert proof.noise(0.01) == proof.noise(1.0)  # the recursion lemma needs at least 1
+    sums = bounds._Sums(R0=5.0, S0=800.0, V0=3.0, A=1.0, A_check=6.0, G=9.0)
+    assert proof.A_tilde(sums) == pytest.approx(2 * 2 * math.sqrt(10 + 6 + 9) + 46)
+    assert proof.S0_by_variance(sums) == pytest.approx(14 + 2 * (2 * math.sqrt(80) + 46 + 9 + 20))
+    assert proof.S0_by_value(sums) == pytest.approx(2 * math.sqrt(8 * 13) + 46 + 9 + 26)
+    # λ₂ = 4·2·√6, λ₄ = (64 + 4 + 8)·3 + 8·√36 = 276, and max((√2λ₂ + √(2λ₂² + 276))², λ₂√800 + 276).
+    lam2 = 8 * math.sqrt(6)
+    root = math.sqrt(2) * lam2 + math.sqrt(2 * lam2**2 + 276)
+    assert proof.R0(sums) == pytest.approx(max(root**2, lam2 * math.sqrt(800) + 276))
+    assert proof.R0(sums._replace(S0=1e6)) == pytest.approx(lam2 * 1e3 + 276)
+    assert sums._replace(A_tilde=2.0).regret == 10 + 6 + 2 + 9
