@@ -34,9 +34,19 @@ def blocks(text: str, *kinds: str) -> list[tuple[str, str]]:
     return [(kind, code) for kind, code in FENCE.findall(text) if kind in kinds]
 
 
-def command_lines(code: str) -> list[list[str]]:
-    joined = code.replace("\\\n", " ")
-    return [shlex.split(line, comments=True) for line in joined.splitlines() if line.strip() and line[0] != "#"]
+def command_lines(kind: str, code: str) -> list[list[str]]:
+    """The commands of a block. In a console block they stand behind a prompt, if it has any."""
+    if not kind and not code.startswith(("eluder ", "make ")):
+        return []  # a block of some other text
+    lines = code.replace("\\\n", " ").splitlines()
+    if kind == "console" and any(line.startswith("$ ") for line in lines):
+        lines = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def not_run(text: str, start: int) -> bool:
+    """Whether a block is marked as one that cannot run here, such as a recipe for SLURM; it is compiled anyway."""
+    return bool(re.search(r"<!-- not run: [^>]+ -->\s*$", text[:start]))
 
 
 @pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if blocks(text, "python")])
@@ -48,24 +58,27 @@ def test_python_and_tutorial_commands_run(name, tmp_path, monkeypatch, capsys):
         kind, code = match.groups()
         line = text[: match.start()].count("\n") + 1
         if kind == "python":
-            exec(compile("\n" * line + code, name, "exec"), namespace)
+            compiled = compile("\n" * line + code, name, "exec")
+            if not not_run(text, match.start()):
+                exec(compiled, namespace)
         elif kind == "toml" and (told := re.search(r"`([\w.-]+\.toml)`:\s*$", text[: match.start()])):
             (tmp_path / told[1]).write_text(code, encoding="utf-8")
         elif kind == "bash" and name == "docs/tutorial.md":
-            for words in command_lines(code):
+            for words in command_lines(kind, code):
                 if words[0] == "eluder":
                     done = CliRunner().invoke(app, words[1:], catch_exceptions=False)
                     assert done.exit_code == 0, done.output
     console.set_output(quiet=False, json=False)
 
 
-@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if blocks(text, "bash")])
+@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if blocks(text, "bash", "console", "")])
 def test_commands_exist(name):
     """Commands are parsed, not run: names, options and arguments exist; targets of make do too."""
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    for _, code in blocks(TEXTS[name], "bash"):
-        assert subprocess.run(["bash", "-n"], input=code, text=True, check=False).returncode == 0
-        for words in command_lines(code):
+    for kind, code in blocks(TEXTS[name], "bash", "console", ""):
+        if kind == "bash":
+            assert subprocess.run(["bash", "-n"], input=code, text=True, check=False).returncode == 0
+        for words in command_lines(kind, code):
             if words[0] == "make":
                 assert set(words[1:]) <= set(targets), words
             elif words[0] == "eluder":
@@ -181,7 +194,7 @@ def test_notebooks_run_and_were_run(notebook, tmp_path, monkeypatch, capsys):
     namespace = {"__name__": "notebook"}
     for number, cell in enumerate(code, 1):
         exec(compile("".join(cell["source"]), f"{notebook.name}, cell {number}", "exec"), namespace)
-        # What is printed is what the notebook says was printed, but for numbers, whose last digits another CPU may change.
+        # What is printed is what the notebook says, but for numbers, whose last digits another CPU may change.
         told = "".join("".join(o["text"]) for o in cell["outputs"] if o["output_type"] == "stream")
         assert without_numbers(capsys.readouterr().out) == without_numbers(told)
 

@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from eluder.cli import console
+from eluder.cli.compare import compare
 from eluder.cli.report import report
 from eluder.cli.reproduce import reproduce
 from eluder.cli.run import run
 from eluder.cli.show import list_catalogue, show
+from eluder.cli.verify import verify
 
 app = typer.Typer(
     name="eluder",
@@ -48,3 +50,5 @@ app.command()(run)
 app.command("list")(list_catalogue)
 app.command()(show)
 app.command()(report)
+app.command()(compare)
+app.command()(verify)

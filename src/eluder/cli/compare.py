@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eluder.cli.console import console, errors
+from eluder.cli.console import console, emit, errors
 
 _RIVERS = ("riverswim", "riverswim:states=5,horizon=20,variant=ayoub", "riverswim:states=6,horizon=20,variant=osband")
 
@@ -60,6 +60,7 @@ def compare(
     if out is not None:
         _write(result, out)
         console.print(f"Tables and figure are in {out}.", markup=False)
+    emit({name: getattr(result, name).to_dict("records") for name in ("table", "ranking", "tests")})
 
 
 def _print(result) -> None:
