@@ -169,7 +169,7 @@ def _kernel(sizes: _Sizes, stationary: bool, *refs):
             q_values.append(_clip(reward + _dot(estimate, white) + beta * jnp.sqrt(_dot(white, white))))
             true = [true_ref[pair * sizes.slots + n] for n in range(sizes.slots)]
             chances = [probs_ref[pair * sizes.slots + n] for n in range(sizes.slots)]
-            ahead = (step + 1) % 2 * S
+            ahead = ((step + 1) & 1) * S
             followed.append(reward + _dot(chances, [followed_ref[ahead + t, block] for t in true]))
         best, value, choice = q_values[0], followed[0], jnp.zeros((LANES,), jnp.int32)
         tied, digits = jnp.ones((LANES,), dtype), word.astype(dtype) * 2.0**-32
@@ -185,7 +185,7 @@ def _kernel(sizes: _Sizes, stationary: bool, *refs):
             digits = jnp.where(tie, spread - leading, digits)
         value_ref[step * S + state, block] = best
         policy_ref[step * S + state, block] = choice
-        followed_ref[step % 2 * S + state, block] = value
+        followed_ref[(step & 1) * S + state, block] = value
 
     half = (S + 1) // 2
 
@@ -193,7 +193,8 @@ def _kernel(sizes: _Sizes, stationary: bool, *refs):
         step = horizon - 1 - count
 
         def one_state(state, nothing):
-            words = _random.threefry(key, step.astype(jnp.uint32), (state % half).astype(jnp.uint32))
+            index = jnp.where(state < half, state, state - half)
+            words = _random.threefry(key, step.astype(jnp.uint32), index.astype(jnp.uint32))
             plan_state(step, state, jnp.where(state < half, *words))
             return nothing
 
@@ -202,7 +203,7 @@ def _kernel(sizes: _Sizes, stationary: bool, *refs):
     zero = jnp.zeros((LANES,), dtype)
     for s in range(S):
         value_ref[horizon * S + s, block] = zero
-        followed_ref[horizon % 2 * S + s, block] = zero
+        followed_ref[(horizon & 1) * S + s, block] = zero
     jax.lax.fori_loop(0, horizon, plan, horizon)
 
     # Acting: lines 8 to 16.
