@@ -30,12 +30,13 @@ SPEC = Spec(
     "killed",
     environments=(Part.of("riverswim", states=4, horizon=Grid([10, 20])),),
     agents=(Part.of("ucrl-wvtr", levels=1), Part.of("ucrl-vtr"), Part.of("random")),
-    episodes=6000,
+    episodes=3000,
     paths=10,
 )
 BLOCK = 4
 # Children are forked before this process has started JAX: they need not import everything anew.
 CONTEXT = multiprocessing.get_context("fork")
+KILLS_PER_RUN = 20
 MODES = {"one thread": (1, 1), "two threads": (1, 2), "two processes": (2, 1)}
 
 
@@ -76,11 +77,12 @@ def holders(out: Path) -> set[int]:
 
 def kill_until_done(out: Path, mode: str, kills: Counter, most: int) -> None:
     processes, workers = MODES[mode]
+    before = sum(kills.values())
     while True:
         children = [CONTEXT.Process(target=work, args=(str(out), workers)) for _ in range(processes)]
         for child in children:
             child.start()
-        if sum(kills.values()) < most:
+        if sum(kills.values()) < min(most, before + KILLS_PER_RUN):
             if random.random() < 0.8:  # while it computes; otherwise while it starts
                 wait_for_work(out, children)
             children[0].join(random.uniform(0.0, 1.2))
@@ -90,6 +92,7 @@ def kill_until_done(out: Path, mode: str, kills: Counter, most: int) -> None:
         for child in children:
             child.join()
             kills[mode] += child.exitcode == -signal.SIGKILL
+        print(f"{sum(kills.values())} kills", end="\r", flush=True)
         if all(child.exitcode == 0 for child in children):
             return
         assert all(child.exitcode in (0, -signal.SIGKILL) for child in children), [c.exitcode for c in children]

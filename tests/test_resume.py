@@ -1,5 +1,6 @@
 """A run that is killed, stopped or split among processes ends with the same bytes as an unbroken one."""
 
+import csv
 import os
 import random
 import signal
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_spec import command_line
 
 import eluder
-from eluder.experiments import Grid, Part, Spec
+from eluder.experiments import Grid, Part, Spec, catalogue
 from eluder.experiments.results import curves
 from eluder.experiments.run import Events, prepare, run, run_spec
 from eluder.experiments.store import Store
@@ -192,3 +194,25 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
     assert "Traceback" not in err
     assert not list(tmp_path.rglob("*.lock"))
     assert os.listdir(tmp_path / "out") == ["small"]
+
+
+def test_reproduce_goes_on_and_draws(tmp_path, monkeypatch):
+    """The command that draws the paper's figures, on a short version of the first."""
+    whole = catalogue.get
+    monkeypatch.setattr(catalogue, "get", lambda name: whole(name).replace(episodes=25))
+    interrupted_run(catalogue.get("figure-2").replace(paths=2), str(tmp_path), 500, workers=1)
+    code, out, err = command_line("reproduce", "figure-2", "--paths", "2", "--out", str(tmp_path))
+    assert code == 0, err
+    assert "UCRL-WVTR without HOME" in out
+    for name in ("figure-2.png", "figure-2.pdf", "episodes.parquet"):
+        assert (tmp_path / name).stat().st_size > 1000
+    with (tmp_path / "summary.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 8
+    river = eluder.environments.riverswim(states=5, horizon=20)
+    regret = eluder.simulate(river, eluder.agents.Random(), episodes=25, paths=2).regret.sum(axis=1)
+    row = next(row for row in rows if row["agent"] == "Random" and row["horizon"] == "20")
+    assert float(row["regret_mean"]) == pytest.approx(regret.mean(), rel=1e-12)
+    assert float(row["regret_std"]) == pytest.approx(regret.std(ddof=1), rel=1e-12)
+    columns = "experiment environment states horizon episodes paths agent optimal_value regret_mean regret_std "
+    assert list(row) == (columns + "average_return seconds steps_per_second").split()

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eluder.experiments import Grid, Part, Spec, SpecError, _toml, catalogue
+from eluder.experiments.run import build_all, contents
 
 GOOD = """\
 name = "good"
@@ -45,6 +46,18 @@ def test_every_combination_is_one_series():
 def test_grids_over_any_field():
     spec = Spec.from_toml(GOOD.replace("episodes = 5", "episodes = { grid = [5, 9] }\nseed = { grid = [0, 1, 2] }"))
     assert len(spec.series()) == 6 * 2 * 3
+
+
+def test_no_two_series_are_called_the_same():
+    text = GOOD.replace("gamma = { grid = [0, 0.5] }", "gamma = 0.1\n\n[[agent]]\nname = 'ucrl-wvtr'\nridge = 0.5")
+    text = text.replace("horizon = 6", "horizon = 6\n\n[[environment]]\nname = 'riverswim'\nleft_reward = 0.1")
+    series = Spec.from_toml(text.replace("paths = 3", "seed = { grid = [0, 1] }")).series()
+    rows = contents(series, build_all(series))
+    names = [(row["environment"], row["states"], row["horizon"], row["agent"]) for row in rows]
+    assert len(set(names)) == len(names) == 3 * 3 * 2
+    agents = {row["agent"] for row in rows}
+    assert "UCRL-WVTR (seed = 1) (gamma = 0.1, ridge = 0.001)" in agents
+    assert "chance (seed = 0)" in agents
 
 
 def test_toml_and_python_say_the_same():

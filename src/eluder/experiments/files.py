@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+_TEMPORARY = ".eluder-"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # No file of a store is larger; what claims to be is refused.
 LARGEST_FILE = 4 * 2**30
@@ -139,7 +140,7 @@ class LocalFiles(Files):
         name = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY, suffix=".tmp")
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 file.flush()
@@ -171,7 +172,7 @@ class LocalFiles(Files):
 
     def sweep(self, older_than: float) -> None:
         """Removes temporary files that a killed process left behind."""
-        for path in self.root.rglob(".*.tmp"):
+        for path in self.root.rglob(f"{_TEMPORARY}*.tmp"):
             with contextlib.suppress(OSError):
                 if path.is_file() and not path.is_symlink() and path.stat().st_mtime < older_than:
                     path.unlink()

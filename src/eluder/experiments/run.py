@@ -103,7 +103,7 @@ def prepare(spec: Spec, out: str, *, block: int | None = None, damaged: Callable
             f"differ: use another --out, or --device {store.backend}"
         )
     store.experiment()  # damaged: reported, set aside and written anew
-    store.write_experiment(spec, [describe(s, b) for s, b in zip(series, built, strict=True)])
+    store.write_experiment(spec, contents(series, built))
     return job
 
 
@@ -116,22 +116,42 @@ def join_address(out: str, name: str) -> str:
     return f"{str(out).rstrip('/')}/{name}"
 
 
-def describe(series: Series, built: Built) -> dict[str, Any]:
-    """A series as the store's table of contents has it."""
-    return {
-        "id": series.id,
-        "environment": series.environment_label(built),
-        "agent": series.agent_label(built),
-        "environment_params": {"name": series.environment, **dict(series.environment_params)},
-        "agent_params": {"name": series.agent, **dict(series.agent_params)},
-        "states": built.environment.states,
-        "actions": built.environment.actions,
-        "horizon": built.environment.horizon,
-        "reward_scale": float(built.environment.reward_scale),
-        "seed": series.seed,
-        "episodes": series.episodes,
-        "paths": series.paths,
-    }
+def contents(series: list[Series], built: list[Built]) -> list[dict[str, Any]]:
+    """The store's table of contents: each series with its labels and sizes."""
+    pairs = list(zip(series, built, strict=True))
+    agent_params = [{"name": s.agent, **dict(s.agent_params)} for s in series]
+    world_params = [{"name": s.environment, **dict(s.environment_params)} for s in series]
+    agents = _told_apart([s.agent_label(b) for s, b in pairs], agent_params)
+    worlds = _told_apart([s.environment_label(b) for s, b in pairs], world_params)
+    return [
+        {
+            "id": one.id,
+            "environment": worlds[index],
+            "agent": agents[index],
+            "environment_params": world_params[index],
+            "agent_params": agent_params[index],
+            "states": parts.environment.states,
+            "actions": parts.environment.actions,
+            "horizon": parts.environment.horizon,
+            "reward_scale": float(parts.environment.reward_scale),
+            "seed": one.seed,
+            "episodes": one.episodes,
+            "paths": one.paths,
+        }
+        for index, (one, parts) in enumerate(pairs)
+    ]
+
+
+def _told_apart(labels: list[str], params: list[dict[str, Any]]) -> list[str]:
+    """Labels, with the parameters in which things of the same label differ; those that show elsewhere left out."""
+    result = []
+    for label, own in zip(labels, params, strict=True):
+        namesakes = [other for name, other in zip(labels, params, strict=True) if name == label]
+        differ = [key for key in own if any(other.get(key) != own[key] for other in namesakes)]
+        shown = [f"{key} = {own[key]}" for key in differ if key not in ("states", "horizon", "episodes")]
+        shown = [text for text in shown if text not in label]
+        result.append(f"{label} ({', '.join(shown)})" if shown else label)
+    return result
 
 
 def run(

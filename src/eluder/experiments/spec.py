@@ -205,6 +205,9 @@ class Spec:
         )
         for (world, world_params, world_grid), (player, player_params, player_grid), seed, episodes in choices:
             params = dict(player_params)
+            # Grids over the whole experiment show in the agent's label too, so that no two series are called the same.
+            shared = (("seed", self.seed, seed), ("episodes", self.episodes, episodes))
+            player_grid += tuple((name, value) for name, given, value in shared if isinstance(given, Grid))
             allow = params.pop("allow_misspecified", False)
             if "episodes" in params and "episodes" not in dict(player.params):
                 params["episodes"] = like(params["episodes"], episodes)  # an agent that has to know K beforehand
