@@ -104,13 +104,13 @@ def _draw(data):
             axis.set(xscale="log", yscale="log", xlabel=name, ylabel="seconds")
             axis.set_title(f"exponent {data['slopes'][name].estimate:.2f}, allowed {POWERS[name]}")
             axis.set_xticks(sizes, [str(value) for value in sizes])
-            axis.minorticks_off()
+            axis.xaxis.set_tick_params(which="minor", bottom=False, labelbottom=False)
         counts, calls = data["calls"]
         last = axes.flat[len(names)]
         last.plot(counts, [run.mean() for run in calls], color=PALETTE[1], marker="o", markersize=3)
         last.set(xscale="log", yscale="log", xlabel="K", ylabel="oracle calls", title="Algorithm 3")
         last.set_xticks(counts, [str(value) for value in counts])
-        last.minorticks_off()
+        last.xaxis.set_tick_params(which="minor", bottom=False, labelbottom=False)
         for axis in axes.flat[len(names) + 1 :]:
             axis.set_visible(False)
         return canvas

@@ -80,7 +80,7 @@ def _draw(data, episodes):
             )
         axes[0, 0].set(xscale="log", yscale="log", xlabel="H", ylabel=f"normalised regret, K = {episodes}")
         axes[0, 0].set_xticks(data["horizons"], [str(h) for h in data["horizons"]])
-        axes[0, 0].minorticks_off()
+        axes[0, 0].xaxis.set_tick_params(which="minor", bottom=False, labelbottom=False)
         axes[0, 0].legend(ncols=2)
         axes[0, 1].axhline(LIMIT, color="grey", linewidth=0.8, linestyle=":")
         axes[0, 1].set_xticks(range(len(data["regret"])), [f"M = {level}" for level in data["regret"]])
