@@ -6,20 +6,25 @@ Screenshots are kept in build/screenshots. Without Chromium these tests are skip
 import json
 import os
 import shutil
+import threading
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import JavascriptException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import eluder
-from eluder.report import page
-from eluder.report.series import Series
+from eluder.experiments import Part, Spec
+from eluder.experiments.run import prepare, run
+from eluder.report import page, serve
+from eluder.report.stored import StoredReport
 from eluder.report.xray import xray
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -39,17 +44,46 @@ def river():
     return eluder.environments.riverswim(states=4, horizon=8)
 
 
-@pytest.fixture(scope="module")
-def results(river):
-    agents = [eluder.agents.UCRLWVTR(river.linear_mixture()), eluder.agents.UCRLVTR(river.linear_mixture())]
-    agents.append(eluder.agents.Random())
-    return [eluder.simulate(river, agent, episodes=60, paths=5, seed=2) for agent in agents]
+SPEC = Spec(
+    name="small",
+    title="Small river",
+    environments=(Part.of("riverswim", states=4, horizon=8),),
+    agents=(Part.of("ucrl-wvtr"), Part.of("ucrl-vtr"), Part.of("random"), Part.of("greedy", label=HOSTILE)),
+    episodes=60,
+    paths=5,
+    seed=2,
+)
+
+
+class Stored(NamedTuple):
+    """What the store holds of one agent: arrays of shape (paths, episodes)."""
+
+    agent: str
+    regret: np.ndarray
+    returns: np.ndarray
 
 
 @pytest.fixture(scope="module")
-def traced(river, results):
-    agent = eluder.agents.UCRLWVTR(river.linear_mixture())
-    return xray(river, agent, episodes=60, paths=2, seed=2)
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("store")
+    run(prepare(SPEC, str(folder)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(store):
+    table = eluder.load(store).sort_values(["path", "episode"], kind="stable")
+    names = ["UCRL-WVTR", "UCRL-VTR", "Random", HOSTILE]
+    rows = {name: table[table.agent == name] for name in names}
+    return [
+        Stored(name, r["regret"].to_numpy().reshape(5, 60), r["return"].to_numpy().reshape(5, 60))
+        for name, r in rows.items()
+    ]
+
+
+@pytest.fixture(scope="module")
+def traced(river):
+    return xray(river, eluder.agents.UCRLWVTR(river.linear_mixture()), episodes=60, paths=2, seed=2)
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +113,10 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def report(browser, results, traced, tmp_path_factory):
+def report(browser, store, tmp_path_factory):
     """The page of a small run, opened from a file."""
-    series = [*map(Series.of, results), Series.of(results[0], agent=HOSTILE)]
     path = tmp_path_factory.mktemp("page") / "report.html"
-    page.write(path, page.Report("Small river", series, xrays=[traced], spec="episodes = 60"))
+    page.write(path, StoredReport(store, xrays=1).report())
     browser.get(path.as_uri())
     WebDriverWait(browser, 30).until(lambda b: b.execute_script("return !!document.querySelector('#x-coverage svg')"))
     return browser
@@ -158,7 +191,7 @@ def test_log_axes_can_be_switched(report):
 def test_the_table_sorts_by_its_numbers(report, results):
     heads = report.find_elements(By.CSS_SELECTOR, "#table thead button")
     column = [head.text.strip() for head in heads].index("Regret")
-    finals = sorted([r.regret.sum(axis=1).mean() for r in results] + [results[0].regret.sum(axis=1).mean()])
+    finals = sorted(r.regret.sum(axis=1).mean() for r in results)
 
     def shown():
         rows = report.find_elements(By.CSS_SELECTOR, "#table tbody tr")
@@ -244,3 +277,32 @@ def test_no_errors_and_no_requests(report):
     ]
     assert sum(url.startswith("file:") for url in asked) == 1  # the page itself
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_a_served_page_follows_the_run(browser, tmp_path, monkeypatch):
+    """The page asks its server, reloads by itself, shows the longer run, and keeps what the reader chose."""
+    monkeypatch.setattr(serve, "_SECONDS", 0.0)
+    shorter = SPEC.replace(agents=(Part.of("random"),), episodes=10)
+    run(prepare(shorter, str(tmp_path)))
+
+    def last_episode(b):
+        return b.execute_script("return eluder.data.series[0].episodes.at(-1)")
+
+    with serve.Server(StoredReport(tmp_path, xrays=0)) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            browser.get(server.address)
+            assert last_episode(browser) == 10
+            choose(browser, "band", "quantiles")
+            run(prepare(shorter.replace(episodes=25), str(tmp_path)))
+            WebDriverWait(browser, 30, ignored_exceptions=[JavascriptException]).until(lambda b: last_episode(b) == 25)
+            table = eluder.load(tmp_path)
+            truth = table[table.episode == 25].cumulative_regret.mean()
+            assert means(browser)["Random"][-1] == pytest.approx(truth, rel=1e-5)
+            assert browser.find_element(By.ID, "band").get_attribute("value") == "quantiles"
+            assert [e for e in browser.get_log("browser") if e["level"] == "SEVERE"] == []
+        finally:
+            browser.get("about:blank")
+            server.shutdown()
+            thread.join()
