@@ -7,7 +7,7 @@ import pytest
 
 import eluder
 from eluder.agents import UCRLWVTR
-from eluder.kernels import fused_episode
+from eluder.kernels import fused_episode, fused_sweep
 from eluder.simulation import Run
 
 EPISODES = 10
@@ -51,3 +51,24 @@ def test_what_the_kernel_leaves_to_the_plain_code():
         assert not fused_episode.fits(run.agent, run.problem, run.states[0], 32)
     run = Run.start(river, UCRLWVTR(river.linear_mixture()), (), range(33), 0, 1)
     assert not fused_episode.fits(run.agent, run.problem, run.states[0], 33)
+
+
+def test_the_sweep_over_a_large_mixture(monkeypatch):
+    """One pass over the features gives the f̂ and D of the plain code, at every pair and path."""
+    monkeypatch.setattr(fused_sweep, "_FEWEST_PAIRS", 1)
+    rng = np.random.default_rng(0)
+    states, actions, slots, dim, paths = 64, 2, 3, 4, 2
+    successors = rng.integers(0, states, size=(states, actions, slots))
+    model = eluder.models.LinearMixture(successors, rng.random((states, actions, slots, dim)))
+    regression = model.regression(0.1)
+    values = jnp.asarray(rng.random((states, paths)))
+    at = regression.point(jnp.array([3, 9]), jnp.array([0, 1]), values, 1)
+    data = regression.add(regression.init(1, paths), at, jnp.ones((1, paths)), jnp.full((1, paths), 0.5))
+    planner = regression.planner(data)
+    assert fused_sweep.fits(model, values)
+    plain = regression.everywhere(planner, values)
+    root, whitened = planner.root[:, :, 0, 0], planner.whitened[:, 0, 0]
+    for ours, theirs in zip(fused_sweep.everywhere(model, root, whitened, values, interpret=True), plain, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+    assert not fused_sweep.fits(model, jnp.zeros((states, 9)))
+    assert not fused_sweep.fits(eluder.models.Tabular(eluder.environments.riverswim()), values)

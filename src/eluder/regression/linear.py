@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -73,6 +74,12 @@ class LinearRegression(Regression):
         self, planner: Planner, values: Float[Array, "states paths"]
     ) -> tuple[Float[Array, "states actions paths"], Float[Array, "states actions paths"]]:
         """f̂(s, a, V) and D(s, a, V) at every pair, at moment level 0."""
+        if jax.default_backend() == "gpu":
+            from eluder.kernels import fused_sweep  # reads the features of a large mixture once
+
+            if fused_sweep.fits(self.model, values):
+                root, whitened = planner.root[:, :, 0, 0], planner.whitened[:, 0, 0]
+                return fused_sweep.everywhere(self.model, root, whitened, values)
         white = dot(planner.root, self.model.embed(values)[:, None])
         return dot(planner.whitened, white), _norm(white)
 
