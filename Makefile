@@ -22,7 +22,7 @@ lint: install
 
 test: lint
 	tools/ensure_chromium.sh
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
