@@ -20,9 +20,6 @@ from eluder.models.mnl import checked_support, softmax
 if TYPE_CHECKING:
     from eluder.oracles import Oracle
 
-# Networks with more parameters than this are trained by first-order steps.
-_SMALL = 60
-
 
 class Neural(GeneralModel):
     """p_θ(s, a) = softmax over slots of network(x(s, a)), for any Equinox module; an MLP by default.
@@ -90,6 +87,6 @@ class Neural(GeneralModel):
         return self.reachable
 
     def default_oracle(self) -> Oracle:
-        from eluder.oracles import FirstOrder, LevenbergMarquardt  # oracles build on models
+        from eluder.oracles import FirstOrder  # oracles build on models
 
-        return LevenbergMarquardt() if self.dim <= _SMALL else FirstOrder()
+        return FirstOrder()

@@ -91,6 +91,7 @@ class OracleRegression(Regression):
             raise TypeError(f"oracle must be one of eluder.oracles, but is {type(self.oracle).__name__}.")
         if not isinstance(self.method, Uncertainty):
             raise TypeError(f"uncertainty must be one of eluder.uncertainty, but is {type(self.method).__name__}.")
+        self.model.check()
         self.method.check(self.model)
         states, actions, slots = self.model.shape
         moments = gram.empty(states * actions, slots, 1, 1)[..., 0, 0]
@@ -185,17 +186,32 @@ class OracleRegression(Regression):
             fit = self.oracle.solve(self.model, moments, theta)
             return fit.theta, self.model.slots_of(fit.theta), (fit.code != CONVERGED).astype(jnp.int32)
 
-        over_levels = jax.vmap(one, in_axes=-1, out_axes=-1)
-        theta, kernel, failed = jax.vmap(over_levels, in_axes=-1, out_axes=-1)(data.moments, data.estimate.theta)
-        estimate = Estimate(theta, kernel)
+        def one_path(arguments):
+            moments, theta = arguments
+            theta, kernel, failed = jax.vmap(one, in_axes=-1, out_axes=-1)(moments, theta)
+            estimate = Estimate(theta, kernel)
+            summary = self.method.summarise(self._setting, moments[..., None], _with_one_path(estimate))
+            return estimate, jax.tree.map(lambda leaf: leaf[..., 0], summary), failed
+
+        # Path by path: solvers' sums then do not depend on the batch, and no path waits for the slowest.
+        by_path = jax.lax.map(one_path, jax.tree.map(_path_first, (data.moments, data.estimate.theta)))
+        estimate, summary, failed = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, -1), by_path)
         effort = Effort(
             data.effort.calls + np.int32(failed.shape[0]),
             data.effort.failures + jnp.sum(failed, axis=0, dtype=jnp.int32),
         )
-        return Data(data.moments, estimate, self.method.summarise(self._setting, data.moments, estimate), effort)
+        return Data(data.moments, estimate, summary, effort)
 
     def report(self, data: Data) -> dict[str, Array]:
         return {"oracle_calls": data.effort.calls, "oracle_failures": data.effort.failures}
+
+
+def _path_first(leaf: Array) -> Array:
+    return jnp.moveaxis(leaf, -1, 0)
+
+
+def _with_one_path(tree: Estimate) -> Estimate:
+    return jax.tree.map(lambda leaf: leaf[..., None], tree)
 
 
 def _repeated(leaf: Array, levels: int, paths: int) -> Array:
