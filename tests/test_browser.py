@@ -255,6 +255,13 @@ def test_names_are_text_and_run_nothing(report):
     assert report.find_elements(By.CSS_SELECTOR, "main img") == []
     assert HOSTILE in report.find_element(By.ID, "agents").text
     assert HOSTILE in means(report)
+    hover = """
+        const chart = document.getElementById("curve-chart");
+        const curve = chart.data.findIndex((t) => t.meta.agent === arguments[0] && t.meta.part === "mean");
+        Plotly.Fx.hover(chart, [{curveNumber: curve, pointNumber: 30}]);
+        return chart.querySelector(".hoverlayer").textContent;
+    """
+    assert HOSTILE in report.execute_script(hover, HOSTILE)  # as it is written, tags and all
     report.find_element(By.CSS_SELECTOR, "summary").click()  # the paired comparisons
     assert HOSTILE in report.find_element(By.CSS_SELECTOR, "details table").text
 

@@ -239,7 +239,10 @@ def test_xray_is_the_run_itself(river):
             visits = np.zeros((4, 2), dtype=int)
             np.add.at(visits, (states, actions), 1)
             assert view["visits"] == visits.tolist()
-            assert sum(view["edge_visits"]) == 8 * (k + 1)
+            moves = np.stack([states, truth.records["next_state"][path, : k + 1].ravel()], axis=1)
+            counted = [int((moves == edge).all(axis=1).sum()) for edge in data["edges"]]
+            assert view["edge_visits"] == counted
+            assert sum(counted) == 8 * (k + 1)
             chosen = np.take_along_axis(np.asarray(solution.q_values), record["policy"][..., None], axis=-1)[..., 0]
             assert np.allclose(view["loss"], np.asarray(solution.values)[:-1] - chosen, atol=1e-5)
             for level, row in enumerate(view["terms"]):
