@@ -190,3 +190,26 @@ def test_the_class_written_in_the_docs():
     exec(compile(own, "model-classes.md", "exec"), names)
     assert names["result"].regret.shape[0] == 2
     assert names["result"].misfit == 0
+
+
+def test_experiments_run_to_a_figure():
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from eluder.experiments import classes as experiment
+    from eluder.experiments import oracle_accuracy
+
+    results, rows = experiment.run(episodes=3, paths=2, names=("linear mixture", "finite"))
+    assert [row.oracle_calls for row in rows] == [0, 4]
+    assert len(experiment.figure(results).axes[0].lines) == 2
+    comparison = oracle_accuracy.run(problems=40)
+    inside = comparison.exact <= np.sqrt(2) * comparison.found + comparison.accuracy + 1e-5 * comparison.exact
+    assert inside.all()
+    assert oracle_accuracy.figure(comparison).axes[0].get_xlabel() == "exact D"
+
+
+def test_every_class_represents_the_river(river):
+    from eluder.experiments.classes import NAMES, river_classes
+
+    for name in NAMES:
+        assert river_classes(river)[name].misfit(river) < 1e-7, name
