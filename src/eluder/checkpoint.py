@@ -12,17 +12,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from eluder.agents.base import Agent, Problem
 from eluder.simulation import Run
 
+Layout = list[tuple[str, int | None]]
 
-def to_arrays(run: Run) -> dict[str, np.ndarray]:
-    """The agents' state on every path, by the name of its leaf."""
-    if not run.states:
-        return {}
+
+def to_arrays(run: Run, layout: Layout | None = None) -> dict[str, np.ndarray]:
+    """The agents' state on every path, by the name of its leaf. Who saves often passes the run's `layout`."""
+    layout = layout_of(run) if layout is None else layout
     leaves = [[np.asarray(_raw(leaf)) for leaf in jax.tree.leaves(state)] for state in run.states]
     arrays = {}
-    for parts, (name, axis) in zip(zip(*leaves, strict=True), _leaves(run.agent, run.problem), strict=True):
+    for parts, (name, axis) in zip(zip(*leaves, strict=True), layout, strict=True):
         if axis is None:  # the same on every path
             arrays[name] = parts[0]
         else:
@@ -31,9 +31,9 @@ def to_arrays(run: Run) -> dict[str, np.ndarray]:
     return arrays
 
 
-def from_arrays(run: Run, arrays: dict[str, np.ndarray], episodes: int) -> Run:
+def from_arrays(run: Run, arrays: dict[str, np.ndarray], episodes: int, layout: Layout | None = None) -> Run:
     """The run with the state that `to_arrays` returned after `episodes` episodes; an error when it does not fit."""
-    names = _leaves(run.agent, run.problem)
+    names = layout_of(run) if layout is None else layout
     if set(arrays) != {name for name, _ in names}:
         raise ValueError("The saved state is of another agent.")
     first, states = 0, []
@@ -53,13 +53,15 @@ def from_arrays(run: Run, arrays: dict[str, np.ndarray], episodes: int) -> Run:
     return run._replace(states=tuple(states), episodes=episodes)
 
 
-def _leaves(agent: Agent, problem: Problem) -> list[tuple[str, int | None]]:
+def layout_of(run: Run) -> Layout:
     """Each leaf's name, and its axis over paths: the one that grows with their number."""
-    shapes = [jax.eval_shape(lambda n=n: jax.tree.map(_raw, agent.init(problem, n))) for n in (2, 3)]
-    pairs = zip(jax.tree_util.tree_leaves_with_path(shapes[0]), jax.tree.leaves(shapes[1]), strict=True)
+    state, paths = run.states[0], run.blocks[0].size
+    larger = jax.eval_shape(lambda: run.agent.init(run.problem, paths + 1))
+    pairs = zip(jax.tree_util.tree_leaves_with_path(state), jax.tree.leaves(larger), strict=True)
     result = []
     for (path, small), large in pairs:
-        grown = [axis for axis, (n, m) in enumerate(zip(small.shape, large.shape, strict=True)) if n != m]
+        sizes = zip(small.shape, large.shape, strict=True)  # of keys without their words, which come last
+        grown = [axis for axis, (n, m) in enumerate(sizes) if n != m]
         result.append((jax.tree_util.keystr(path) or "state", grown[-1] if grown else None))
     return result
 

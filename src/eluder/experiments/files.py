@@ -35,8 +35,11 @@ class Files(abc.ABC):
         """The content; FileNotFoundError when there is none."""
 
     @abc.abstractmethod
-    def write(self, name: str, data: bytes) -> None:
-        """Writes or replaces a file: a reader, or a power cut, sees the old or the new one, never half of it."""
+    def write(self, name: str, data: bytes, *, settle: bool = True) -> None:
+        """Writes or replaces a file: a reader, or a power cut, sees the old or the new one, never half of it.
+
+        The first of several files in one folder need not be settled by themselves: settling the last settles all.
+        """
 
     @abc.abstractmethod
     def create(self, name: str, data: bytes) -> bool:
@@ -100,7 +103,7 @@ class LocalFiles(Files):
             raise StoreError(f"{path} is no file of a store.")
         return path.read_bytes()
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes, *, settle: bool = True) -> None:
         path = self._path(name)
         temporary = self._temporary(path, data)
         try:
@@ -108,11 +111,12 @@ class LocalFiles(Files):
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _sync_folder(path.parent)
+        if settle:
+            _sync_folder(path.parent)
 
     def create(self, name: str, data: bytes) -> bool:
         path = self._path(name)
-        temporary = self._temporary(path, data)
+        temporary = self._temporary(path, data, sync=False)  # claims mean nothing after a power cut
         try:
             os.link(temporary, path)  # fails where there is one; a name never has half a file behind it
         except FileExistsError:
@@ -135,16 +139,17 @@ class LocalFiles(Files):
             file.write(data)
         return True
 
-    def _temporary(self, path: Path, data: bytes) -> Path:
-        """A complete, synced file beside `path`."""
+    def _temporary(self, path: Path, data: bytes, *, sync: bool = True) -> Path:
+        """A complete file beside `path`, by default on the disk itself."""
         name = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY, suffix=".tmp")
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
             os.chmod(name, 0o644)
             return Path(name)
         except OSError as error:
@@ -235,7 +240,8 @@ class RemoteFiles(Files):
             self.system.invalidate_cache()
             return self.system.cat_file(self._key(name))
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes, *, settle: bool = True) -> None:
+        del settle
         with self._reached():
             self._make_folders(name)
             self.system.pipe_file(self._key(name), data)

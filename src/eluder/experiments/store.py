@@ -129,16 +129,17 @@ class Cell:
 
     def write_records(self, first: int, last: int, records: Records, kind: str) -> None:
         data = encoding.encode_records(records, self.paths, self.series)
-        self._write(f"{first:010d}-{last:010d}", data, kind)
+        # Parts are followed by a state, finished results come last.
+        self._write(f"{first:010d}-{last:010d}", data, kind, settle=kind == "parquet")
 
     def write_state(self, episodes: int, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
-        self._write(f"{episodes:010d}", encoding.encode_state(arrays, meta), "state")
+        self._write(f"{episodes:010d}", encoding.encode_state(arrays, meta), "state", settle=True)
 
     def write_provenance(self, first: int, last: int, content: dict[str, Any]) -> None:
-        self._write(f"{first:010d}-{last:010d}", encoding.encode_json(content), "json")
+        self._write(f"{first:010d}-{last:010d}", encoding.encode_json(content), "json", settle=False)
 
-    def _write(self, stem: str, data: bytes, kind: str) -> None:
-        self.store.files.write(f"{self.folder}/{stem}.{digest(data)}.{kind}", data)
+    def _write(self, stem: str, data: bytes, kind: str, *, settle: bool) -> None:
+        self.store.files.write(f"{self.folder}/{stem}.{digest(data)}.{kind}", data, settle=settle)
 
     def provenance(self) -> list[dict[str, Any]]:
         """Where each finished file comes from."""

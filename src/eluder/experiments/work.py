@@ -82,7 +82,8 @@ def _carry_on(cell: Cell, series: Series, built: Built, control: Control, ours: 
         return
     began = time.perf_counter()
     fresh = Run.start(built.environment, built.agent, built.recorders, cell.paths, series.seed, control.workers)
-    run, sums, seconds, stored = _resumed(cell, fresh, finished, episodes)
+    layout = checkpoint.layout_of(fresh)
+    run, sums, seconds, stored = _resumed(cell, fresh, layout, finished, episodes)
     at = max(finished, run.episodes)  # results up to here are on disk
     thin = thinning.is_large(series.paths, episodes) or any(r.thinned for r in stored)
     pending: list[Records] = []
@@ -105,13 +106,13 @@ def _carry_on(cell: Cell, series: Series, built: Built, control: Control, ours: 
                 stored.append(new)
                 at = run.episodes
             pending = []
-            cell.write_state(run.episodes, _state(run, sums), {"seconds": seconds + now - began})
+            cell.write_state(run.episodes, _state(run, layout, sums), {"seconds": seconds + now - began})
             cell.tidy(finished, run.episodes)
             saved = now
             if stopping:
                 raise Stopped
     # Results last: finished ones then always have their provenance, and the state that a longer run starts from.
-    cell.write_state(episodes, _state(run, sums), {})
+    cell.write_state(episodes, _state(run, layout, sums), {})
     if episodes > finished:
         records = join(stored + pending)
         if thin:
@@ -122,7 +123,7 @@ def _carry_on(cell: Cell, series: Series, built: Built, control: Control, ours: 
 
 
 def _resumed(
-    cell: Cell, run: Run, finished: int, episodes: int
+    cell: Cell, run: Run, layout: checkpoint.Layout, finished: int, episodes: int
 ) -> tuple[Run, dict[str, np.ndarray], float, list[Records]]:
     """The run at its latest usable state: with the sums and seconds up to it, and its results since `finished`."""
     for at, arrays, meta in cell.states(episodes):
@@ -131,7 +132,7 @@ def _resumed(
             own = {name.removeprefix("agent"): array for name, array in arrays.items()}
             if any(s.shape != (run.paths,) or s.dtype != np.float64 for s in sums.values()):
                 continue
-            resumed = checkpoint.from_arrays(run, own, at)
+            resumed = checkpoint.from_arrays(run, own, at, layout)
             seconds = float(meta.get("seconds", 0.0))
         except (KeyError, ValueError, TypeError, IndexError):
             continue  # of an agent that no longer has this form
@@ -141,8 +142,8 @@ def _resumed(
     return run, {name: np.zeros(run.paths) for name in _SUMS.values()}, 0.0, []
 
 
-def _state(run: Run, sums: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {f"agent{name}": array for name, array in checkpoint.to_arrays(run).items()} | sums
+def _state(run: Run, layout: checkpoint.Layout, sums: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {f"agent{name}": array for name, array in checkpoint.to_arrays(run, layout).items()} | sums
 
 
 def _records(recorded: dict[str, np.ndarray], sums: dict[str, np.ndarray], first: int) -> Records:
