@@ -52,6 +52,8 @@ eluder reproduce {{ entry.name }}
 {% endfor %}
 ## More
 
+- Every agent at its best multiplier on three rivers: [agents](agents.md).
+- Every claim of the paper with its figure, its number and its verdict: [theory](theory.md).
 - Every environment with its graph and its exact optimum: [environments](environments.md).
 - Any spec of your own gets the same figures: `eluder run SPEC`, then `eluder report`.
 """
