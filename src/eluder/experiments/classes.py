@@ -41,7 +41,7 @@ def river_finite(river: FiniteMDP) -> Finite:
     tenths = np.arange(0.1, 0.9, 0.1)
     grid = [(right, stay, 1 - right - stay) for right in tenths for stay in tenths if right + stay < 0.95]
     features = np.asarray(river.features)
-    return Finite(river.successors, [features @ theta for theta in [*grid, (0.9, 0.05, 0.05)]])
+    return Finite(river.successors, np.stack([features @ theta for theta in [*grid, (0.9, 0.05, 0.05)]]))
 
 
 def river_classes(river: FiniteMDP) -> dict[str, Model]:
@@ -49,7 +49,7 @@ def river_classes(river: FiniteMDP) -> dict[str, Model]:
     models = (
         Tabular(river),
         river.linear_mixture(),
-        SimplexMixture(river.successors, river.features),
+        SimplexMixture(river.successors, river.linear_mixture().features),
         river_mnl(river),
         river_finite(river),
         Neural(river),
