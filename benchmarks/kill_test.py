@@ -99,9 +99,13 @@ def kill_until_done(out: Path, mode: str, kills: Counter, most: int) -> None:
 
 
 def kill_dask_workers(out: Path, wanted: int) -> int:
+    import dask
     import distributed
 
     from eluder.experiments.cluster import run_on_dask
+
+    # A local cluster dismisses a worker that is away for 15 seconds, even while it restarts.
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"})
 
     kills: list[int] = []
     over = threading.Event()

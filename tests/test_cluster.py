@@ -16,6 +16,7 @@ from eluder.experiments.files import StoreError
 from eluder.experiments.run import Events, prepare, run_spec
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -56,6 +57,8 @@ def test_workers_lost_mid_cell_again_and_again(tmp_path):
                     kills.append(pid)
                     time.sleep(0.3)
 
+    # A local cluster dismisses a worker that is away for 15 seconds, even while it restarts.
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"})
     cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     )
