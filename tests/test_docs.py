@@ -141,7 +141,14 @@ def test_every_public_name_is_in_the_reference(site):
     inventory = (site / "objects.inv").read_bytes()
     listed = zlib.decompress(inventory[inventory.index(b"zlib.\n") + 6 :]).decode().splitlines()
     documented = {line.split()[0] for line in listed}
-    assert [name for name in public_names() if name not in documented] == []
+    assert [name for name in public_names() if not {name, canonical(name)} & documented] == []
+
+
+def canonical(name: str) -> str:
+    """Where a name is defined: a function in a file of its own name is documented there."""
+    module, _, last = name.rpartition(".")
+    thing = getattr(importlib.import_module(module), last)
+    return f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', '')}"
 
 
 def test_every_public_package_is_checked():
