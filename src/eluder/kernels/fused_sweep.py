@@ -40,7 +40,7 @@ def fits(model: Any, values: Float[Array, "states paths"]) -> bool:
 
 
 def everywhere(
-    model: LinearMixture,
+    model: Any,  # a LinearMixture that `fits`
     root: Float[Array, "dim dim paths"],
     whitened: Float[Array, "dim paths"],
     values: Float[Array, "states paths"],
