@@ -125,8 +125,8 @@ def _several_experiments(series: Sequence[Series]) -> bool:
 
 def _columns(with_experiment: bool) -> list[dict[str, Any]]:
     texts = (["Experiment"] if with_experiment else []) + ["Environment", "Agent"]
-    numbers = ["Paths", "Episodes", "Optimal value", "Average return", "Regret", "95 % interval", "Std"]
-    numbers += ["Behind the best", "p (Holm)", "Seconds"]
+    numbers = ["Regret", "95 % interval", "Std", "Behind the best", "p (Holm)", "Average return", "Optimal value"]
+    numbers += ["Paths", "Episodes", "Seconds"]
     return [{"title": t, "number": False} for t in texts] + [{"title": t, "number": True} for t in numbers]
 
 
@@ -150,11 +150,12 @@ def _row(one: Series, test: statistics.Paired | None, best: str, with_experiment
     low, high = statistics.mean_interval(final)
     behind = None if test is None else abs(test.difference)
     cells = [_text(one.experiment)] if with_experiment else []
-    cells += [_text(one.group.title), _text(one.agent), _count(one.regret.shape[0]), _count(int(one.episodes[-1]))]
-    cells += [_value(one.optimal_value), _value(float(one.average_return[:, -1].mean())), _value(float(final.mean()))]
+    cells += [_text(one.group.title), _text(one.agent), _value(float(final.mean()))]
     cells += [{"text": f"{_short(low)} to {_short(high)}", "sort": f"{low:.8g}", "number": True}]
     cells += [_value(float(final.std(ddof=1)) if len(final) > 1 else 0.0)]
-    cells += [_value(behind), _value(None if test is None else test.adjusted), _value(one.seconds)]
+    cells += [_value(behind), _value(None if test is None else test.adjusted)]
+    cells += [_value(float(one.average_return[:, -1].mean())), _value(one.optimal_value)]
+    cells += [_count(one.regret.shape[0]), _count(int(one.episodes[-1])), _value(one.seconds)]
     return {
         "cells": cells,
         "head": 2 if with_experiment else 1,
