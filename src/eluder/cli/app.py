@@ -12,6 +12,7 @@ from eluder.cli.report import report
 from eluder.cli.reproduce import reproduce
 from eluder.cli.run import run
 from eluder.cli.show import list_catalogue, show
+from eluder.cli.study import study
 from eluder.cli.verify import verify
 
 app = typer.Typer(
@@ -51,4 +52,5 @@ app.command("list")(list_catalogue)
 app.command()(show)
 app.command()(report)
 app.command()(compare)
+app.command()(study)
 app.command()(verify)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from eluder.cli.console import console, emit
 from eluder.cli.run import EpisodesOption, PathsOption, SeedOption, SpecArgument
+from eluder.cli.study import STUDIES
 
 if TYPE_CHECKING:
     from eluder.experiments.build import Built
@@ -29,6 +30,9 @@ def list_catalogue() -> None:
         episodes = spec.episodes if isinstance(spec.episodes, int) else "…".join(map(str, spec.episodes.values))
         table.add_row(escape(name), escape(spec.title), str(len(spec.series())), str(spec.paths), str(episodes))
     console.print(table, "")
+    for name, title in STUDIES.items():
+        console.print(f"eluder study {name}: {title}", markup=False, highlight=False)
+    console.print("eluder verify: one experiment for each claim of the paper", "", markup=False, highlight=False)
     for kind in ("environment", "agent"):
         console.print(f"{kind}s: {', '.join(build.names(kind))}", markup=False, highlight=False)
     titles = {name: spec.title for name, spec in catalogue().items()}

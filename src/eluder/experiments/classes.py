@@ -99,18 +99,21 @@ def run(
 
 
 def figure(results: dict[str, Result]) -> Any:
-    """Mean cumulative regret of each class, with a band of one standard error."""
-    import matplotlib.pyplot as plt
+    """Mean cumulative regret of each class on log scales, with a band of one standard error."""
+    from eluder.report import style
 
-    drawn, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for name, result in results.items():
-        cumulative = result.cumulative_regret
-        mean = cumulative.mean(axis=0)
-        error = cumulative.std(axis=0) / np.sqrt(len(cumulative))
-        episode = np.arange(1, len(mean) + 1)
-        axes.plot(episode, mean, label=name)
-        axes.fill_between(episode, mean - error, mean + error, alpha=0.2, linewidth=0)
-    axes.set_xlabel("episode")
-    axes.set_ylabel("cumulative regret")
-    axes.legend(frameon=False)
-    return drawn
+    @style.styled
+    def draw():
+        drawn, axes = style.figure("column", panel_height=2.8)
+        panel = axes[0, 0]
+        for position, (name, result) in enumerate(results.items()):
+            cumulative = result.cumulative_regret
+            mean, error = cumulative.mean(axis=0), cumulative.std(axis=0) / np.sqrt(len(cumulative))
+            episode, look = np.arange(1, len(mean) + 1), style.look(name, position)
+            panel.plot(episode, mean, label=name, **look)
+            panel.fill_between(episode, mean - error, mean + error, color=look["color"], alpha=0.18, linewidth=0)
+        panel.set(xscale="log", yscale="log", xlabel="episode", ylabel="cumulative regret (reward units)")
+        style.legend_below(drawn, panel, columns=2)
+        return drawn
+
+    return draw()

@@ -43,22 +43,35 @@ def run(problems: int = 1000, seed: int = 0, accuracy: float = 1e-2) -> Comparis
     return Comparison(np.asarray(exact.upper), np.asarray(found.raw), np.asarray(found.calls), accuracy)
 
 
+def table(comparison: Comparison) -> Any:
+    """One row per problem, with whether D̃ − ε/√λ ≤ D ≤ √2·D̃ + ε/√λ held."""
+    import pandas as pd
+
+    low = comparison.found - comparison.accuracy <= comparison.exact
+    high = comparison.exact <= math.sqrt(2) * comparison.found + comparison.accuracy
+    columns = {"exact": comparison.exact, "found": comparison.found, "calls": comparison.calls}
+    return pd.DataFrame({**columns, "in_band": (low & high).astype(float)})
+
+
 def figure(comparison: Comparison) -> Any:
     """D̃ against D on logarithmic axes, with the band D̃ ≤ D ≤ √2·D̃ + ε/√λ."""
-    import matplotlib.pyplot as plt
+    from eluder.report import style
 
-    drawn, axes = plt.subplots(figsize=(5, 4.5), layout="constrained")
-    line = np.geomspace(comparison.exact.min(), comparison.exact.max(), 200)
-    floor = line.min() / 10
-    lower = np.maximum((line - comparison.accuracy) / math.sqrt(2), floor)
-    axes.fill_between(line, lower, line, color="0.85", label="proven band", linewidth=0)
-    axes.scatter(comparison.exact, np.maximum(comparison.found, floor), s=6, alpha=0.5, label="problems")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("exact D")
-    axes.set_ylabel("D̃ by Algorithm 3")
-    axes.legend(frameon=False, loc="upper left")
-    return drawn
+    @style.styled
+    def draw():
+        drawn, axes = style.figure("column", panel_height=2.8)
+        panel = axes[0, 0]
+        line = np.geomspace(comparison.exact.min(), comparison.exact.max(), 200)
+        floor = line.min() / 10
+        lower = np.maximum((line - comparison.accuracy) / math.sqrt(2), floor)
+        panel.fill_between(line, lower, line, color="0.85", label="proven band", linewidth=0)
+        found = np.maximum(comparison.found, floor)
+        panel.scatter(comparison.exact, found, s=5, alpha=0.5, color=style.PALETTE[0], label="problems", linewidths=0)
+        panel.set(xscale="log", yscale="log", xlabel="exact D", ylabel="D̃ by Algorithm 3")
+        panel.legend(loc="upper left")
+        return drawn
+
+    return draw()
 
 
 @eqx.filter_jit
