@@ -54,6 +54,8 @@ eluder reproduce {{ entry.name }}
 
 - Every agent at its best multiplier on three rivers: [agents](agents.md).
 - Every claim of the paper with its figure, its number and its verdict: [theory](theory.md).
+- Every model class on one river, and Algorithm 3 against the exact D: `eluder study classes`, `eluder study oracle`,
+  explained in [model classes](model-classes.md).
 - Every environment with its graph and its exact optimum: [environments](environments.md).
 - Any spec of your own gets the same figures: `eluder run SPEC`, then `eluder report`.
 """
