@@ -49,7 +49,9 @@ class StoredReport:
         titles: list[str] = []
         made: list[Xray] = []
         origin: dict[str, str] = {}
-        for store in stores(self.folder, on_damage=notes.append):
+        every = list(stores(self.folder, on_damage=notes.append))
+        share = -(-self._wanted // max(len(every), 1))  # of the x-rays, rounded up
+        for store in every:
             own = curves(store)
             found += own
             content = store.experiment() or {}
@@ -57,7 +59,7 @@ class StoredReport:
             text = _spec_text(store)
             if text is not None:
                 specs.append(text)
-                made += self._xrays(text, notes)
+                made += self._xrays(text, share, notes)
             origin |= _provenance(store, [entry.get("id", "") for entry in content.get("series", [])])
         if not found:
             raise ValueError(
@@ -71,20 +73,20 @@ class StoredReport:
         return Report(
             title=titles[0] if len(titles) == 1 else f"{len(titles)} experiments",
             series=found,
-            xrays=made,
+            xrays=made[: self._wanted],
             spec="\n".join(specs) or None,
             provenance=origin,
             verdicts=[row for one in found for row in verdicts(one)],
             notes=notes,
         )
 
-    def _xrays(self, text: str, notes: list[str]) -> list[Xray]:
+    def _xrays(self, text: str, wanted: int, notes: list[str]) -> list[Xray]:
         try:
             spec = Spec.from_toml(text, "spec.toml")
         except SpecError:
             return []  # written by another version, or by hand
         made = []
-        for series in _chosen(spec.series(), self._wanted):
+        for series in _chosen(spec.series(), wanted):
             key = series.id, series.episodes
             if key not in self._made:
                 self._made[key] = _xray(series)
