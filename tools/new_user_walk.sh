@@ -20,5 +20,5 @@ chromium --headless=new --no-sandbox --disable-gpu --no-first-run --disable-back
     --dump-dom "file://$PWD/results/report.html" 2>/dev/null | grep -q 'class="main-svg"'
 
 # The tutorial's blocks in their order, commands included, in an empty folder.
-.venv/bin/python -m pytest tests/test_docs.py -k tutorial
+.venv/bin/python -m pytest tests/test_docs.py -k tutorial.md
 echo "The walk ended well."
