@@ -27,7 +27,7 @@ def literal_rate(seconds: float) -> float:
     kernel, start, rng = np.asarray(river.dense_kernel()), np.asarray(river.start), np.random.default_rng(0)
     episodes, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds:
-        agent.episode(100, kernel, start, Randomness(0.0, rng.random(100), rng.random((100, 5))))
+        agent.episode(100, kernel, start, Randomness(0.0, rng.random(100), rng.random((100, 5, 2))))
         episodes += 1
     return episodes * 100 / (time.perf_counter() - began)
 

@@ -29,6 +29,9 @@ def one_hot_features(states: int, actions: int) -> np.ndarray:
     return np.eye(states * actions * states).reshape(states, actions, states, -1)
 
 
+_MOST_ACTIONS = 4
+
+
 @partial(jax.jit, static_argnums=(3, 4))
 def _numbers(seed, path, episode, horizon, states):
     key = jax.random.key_data(_random.episode_keys(seed, path[None], episode)).T
@@ -36,14 +39,15 @@ def _numbers(seed, path, episode, horizon, states):
     return (
         _random.uniform(key, jnp.array(0), _random.START)[0],
         jax.vmap(lambda h: _random.uniform(key, h, _random.TRANSITION)[0])(steps),
-        jax.vmap(lambda h: _random.tie_words(key, h, states)[:, 0])(steps),
+        jax.vmap(lambda h: _random.tie_words(key, h, states)[:, 0])(steps),  # one word per step and state
     )
 
 
 def episode_randomness(seed: int, path: int, episode: int, horizon: int, states: int) -> Randomness:
     """The numbers that a path of the runner draws in an episode, as plain arrays."""
     start, transition, ties = _numbers(seed, jnp.array(path), jnp.array(episode), horizon, states)
-    return Randomness(float(start), np.asarray(transition), np.asarray(ties) * 2.0**-32)
+    by_action = np.stack([_random.tie_word(ties, action) for action in range(_MOST_ACTIONS)], axis=-1)
+    return Randomness(float(start), np.asarray(transition), by_action * 2.0**-32)
 
 
 def literal_agent(mdp: eluder.FiniteMDP, features: np.ndarray, agent: eluder.agents.UCRLWVTR) -> LiteralUCRLWVTR:

@@ -17,7 +17,7 @@ class Randomness(NamedTuple):
 
     start: float  # uniform: which state to start in
     transition: np.ndarray  # (horizon,) uniform: which successor
-    ties: np.ndarray  # (horizon, states) uniform: which of the tied actions
+    ties: np.ndarray  # (horizon, states, actions) uniform: whether a tied action replaces those before it
 
 
 class Episode(NamedTuple):
@@ -109,10 +109,8 @@ class LiteralUCRLWVTR:
                 choice, tied = a, 1
             elif q[a] == q[choice]:
                 tied += 1
-                uniform *= tied  # its leading digit in base `tied` decides, the rest serves the next tie
-                if int(uniform) == tied - 1:
+                if int(uniform[a] * tied) == tied - 1:
                     choice = a
-                uniform -= int(uniform)
         return choice
 
     @staticmethod

@@ -140,5 +140,7 @@ def test_malformed_kernels_and_policies():
         mdp.evaluate(np.zeros((3, 2), dtype=int))
     with pytest.raises(ValueError, match="actions from 0 to 0"):
         mdp.evaluate(np.ones((4, 2), dtype=int))
+    with pytest.raises(ValueError, match=r"values must have the shape \(2,\)"):
+        mdp.expectation([1.0])
     with pytest.raises(ValueError, match="without linear-mixture features"):
         mdp.linear_mixture()

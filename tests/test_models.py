@@ -70,6 +70,19 @@ def test_a_run_with_features_that_cannot_represent_the_mdp():
     assert "misspecified" in repr(result)
 
 
+def test_a_realisable_run_is_not_called_misspecified(river):
+    agent = UCRLWVTR(river.linear_mixture())
+    assert not eluder.simulate(river, agent, episodes=2, paths=2, allow_misspecified=True).misspecified
+
+
+def test_a_class_contains_its_own_environment():
+    for variant in ("paper", "ayoub", "osband"):
+        river = eluder.environments.riverswim(variant=variant)
+        model = river.linear_mixture()
+        assert np.linalg.norm(model.fit(river)) <= model.bound
+    assert river.linear_mixture(bound=3.0).bound == 3.0
+
+
 def test_known_support_of_another_mdp_is_found_out(river):
     rng = np.random.default_rng(3)
     other = eluder.FiniteMDP.from_dense(rng.dirichlet(np.ones(5), size=(5, 2)), np.zeros((5, 2)), horizon=20)
@@ -106,8 +119,11 @@ def test_a_model_of_another_size(river):
         ({"levels": 1.5}, "levels must be a whole number"),
         ({"ridge": 0.0}, "ridge must be a number above 0"),
         ({"sigma_min": -0.1}, "sigma_min must be a number above 0"),
-        ({"gamma": float("nan")}, "gamma must be a number at least 0"),
-        ({"beta": -1.0}, "beta must be a number at least 0"),
+        ({"gamma": float("nan")}, "gamma must be a number of at least 0"),
+        ({"ridge": "abc"}, "ridge must be a number above 0, but is 'abc'"),
+        ({"error_weights": (float("nan"), 1.0)}, "each of error_weights must be a number of at least 0"),
+        ({"error_weights": (1.0,)}, "error_weights must be two numbers"),
+        ({"beta": -1.0}, "beta must be a number of at least 0"),
     ],
 )
 def test_malformed_hyper_parameters(river, options, message):

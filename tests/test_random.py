@@ -47,8 +47,16 @@ def test_ties_are_broken_uniformly():
     assert np.all(np.abs(counts[[0, 2, 3]] - n / 3) < 3 * np.sqrt(n * 2 / 9))
     assert np.all(np.asarray(best) == 1.0)
     # With the extreme words the choice stays among the tied ones.
-    _, edge = uniform_argmax(q[..., :2], jnp.array([[0, 2**32 - 1]], jnp.uint32))
-    assert edge.tolist() == [[0, 3]]
+    _, edge = uniform_argmax(q[:, :2, :2] * 0, jnp.array([[0, 2**32 - 1]], jnp.uint32))
+    assert edge.tolist() == [[0, 1]]
+
+
+def test_ties_among_many_actions_are_broken_uniformly():
+    # 70 tied actions, 70,000 draws: each about 1,000 times; 5σ = 5·√1000. A word used up by 32 ties would miss half.
+    n = 70_000
+    _, action = uniform_argmax(jnp.zeros((1, 70, n)), jax.random.bits(jax.random.key(2), (1, n), jnp.uint32))
+    counts = np.bincount(np.asarray(action[0]), minlength=70)
+    assert np.all(np.abs(counts - 1000) < 5 * np.sqrt(1000))
 
 
 def test_a_better_action_after_a_tie_wins():

@@ -148,11 +148,20 @@ def test_an_mdp_without_rewards():
         ({"episodes": 0}, "episodes must be a whole number of at least 1"),
         ({"episodes": 5, "paths": -1}, "paths must be a whole number of at least 1"),
         ({"episodes": 5, "seed": 0.5}, "seed must be a whole number"),
+        ({"episodes": 5, "seed": 2**63}, "seed must be a whole number of 64 bits"),
+        ({"episodes": 5, "workers": 0}, "workers must be a whole number of at least 1"),
     ],
 )
 def test_malformed_runs(river, options, message):
     with pytest.raises(ValueError, match=message):
         eluder.simulate(river, Random(), **options)
+
+
+def test_things_that_are_no_agent_or_environment(river):
+    with pytest.raises(TypeError, match=r"agent must be an agent such as eluder.agents.Random\(\)"):
+        eluder.simulate(river, Random, episodes=1)
+    with pytest.raises(TypeError, match="environment must be a FiniteMDP"):
+        eluder.simulate("riverswim", Random(), episodes=1)
 
 
 def test_optimal_of_another_environment(river):

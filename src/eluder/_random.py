@@ -49,6 +49,14 @@ def uniform(
     return (high.astype(float) * 2.0**21 + (low >> jnp.uint32(11)).astype(float)) * 2.0**-53
 
 
+def tie_word(words: UInt32[Array, "..."], action: Int[Array, ""] | int) -> UInt32[Array, "..."]:
+    """A word of its own for each action from the second on, mixed out of one (the finaliser of MurmurHash3)."""
+    mixed = words + jnp.asarray(action, dtype=jnp.uint32) * jnp.uint32(0x9E3779B9)
+    mixed = (mixed ^ (mixed >> jnp.uint32(16))) * jnp.uint32(0x85EBCA6B)
+    mixed = (mixed ^ (mixed >> jnp.uint32(13))) * jnp.uint32(0xC2B2AE35)
+    return jnp.where(action == 1, words, mixed ^ (mixed >> jnp.uint32(16)))
+
+
 def tie_words(key: UInt32[Array, "2 paths"], step: Int[Array, ""], states: int) -> UInt32[Array, "states paths"]:
     """A random word for each state and path, to break ties at one step."""
     pairs = jnp.arange((states + 1) // 2, dtype=jnp.uint32)[:, None]

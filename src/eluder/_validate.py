@@ -171,6 +171,13 @@ def policy(table: ArrayLike, horizon: int, states: int, actions: int) -> np.ndar
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """ (did you mean …?) where a known word is close to a misspelt one."""
+    """(did you mean …?) where a known word is close to a misspelt one."""
     close = difflib.get_close_matches(word, list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def state_values(values: ArrayLike, states: int) -> np.ndarray:
+    array = finite(values, "values")
+    if array.shape != (states,):
+        raise ValueError(f"values must have the shape ({states},), one number per state, but have {array.shape}.")
+    return array

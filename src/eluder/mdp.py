@@ -160,8 +160,11 @@ class FiniteMDP(eqx.Module):
         """A value V_h (h = `step`, counted from 0) in the units that rewards had before `reward_offset` was added."""
         return jnp.asarray(value) - self.reward_offset * (self.horizon - step)
 
-    def linear_mixture(self):
-        """The linear-mixture model class over this environment's own features."""
+    def linear_mixture(self, bound: float | None = None):
+        """The linear-mixture model class over this environment's own features.
+
+        `bound` is the class's bound on ‖θ‖; by default 1, or the norm of this environment's own θ where that is larger.
+        """
         from eluder.models import LinearMixture  # models build on this module
 
         if self.features is None:
@@ -169,15 +172,19 @@ class FiniteMDP(eqx.Module):
                 f"The environment {self.name!r} comes without linear-mixture features: pass features of shape "
                 "(S, A, N, d) to FiniteMDP, or use eluder.models.Tabular(environment)."
             )
-        return LinearMixture(self.successors, self.features)
+        model = LinearMixture(self.successors, self.features, 1.0 if bound is None else bound)
+        if bound is None:
+            norm = float(np.linalg.norm(model.fit(self)))
+            model = LinearMixture(self.successors, self.features, max(1.0, norm * (1 + 1e-12)))
+        return model
 
     def expectation(self, values: Float[ArrayLike, " states"]) -> Float[Array, "states actions"]:
         """`[ℙV](s, a)` = E[V(s') | s, a]."""
-        return _expectation(self, jnp.asarray(values))
+        return _expectation(self, jnp.asarray(validate.state_values(values, self.states)))
 
     def variance(self, values: Float[ArrayLike, " states"]) -> Float[Array, "states actions"]:
         """`[𝕍V](s, a)` = Var[V(s') | s, a]."""
-        return _variance(self, jnp.asarray(values))
+        return _variance(self, jnp.asarray(validate.state_values(values, self.states)))
 
     def solve(self) -> Solution:
         """V*, Q* and an optimal policy, by backward induction."""

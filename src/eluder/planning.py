@@ -98,26 +98,25 @@ def uniform_argmax(
 ) -> tuple[Float[Array, "states paths"], Int[Array, "states paths"]]:
     """max and argmax over actions, ties broken uniformly by one random word each (errata 11).
 
-    Actions are met one by one, and the c-th of c tied ones replaces the choice with chance 1/c: the leading
-    digit of the word in base c decides, and the rest of the word serves the next tie. Q values are compared with
-    each other only, never with a maximum found before: a compiler may compute a value twice and round it in two ways.
+    Actions are met one by one, and the c-th of c tied ones replaces the choice with chance 1/c. Q values are compared
+    with each other only, never with a maximum found before: a compiler may compute a value twice and round it in two
+    ways.
     """
 
     def meet(action, q_value, carry):
-        best, choice, tied, digits = carry
-        tie = q_value == best
-        tied = jnp.where(q_value > best, 1.0, jnp.where(tie, tied + 1.0, tied))
-        spread = jnp.where(tie, digits * tied, digits)
-        leading = jnp.floor(spread)
-        take = (q_value > best) | (tie & (leading == tied - 1))
+        best, choice, tied = carry
+        better, tie = q_value > best, q_value == best
+        tied = jnp.where(better, 1.0, jnp.where(tie, tied + 1.0, tied))
+        digit = jnp.floor(_random.tie_word(words, action).astype(best.dtype) * 2.0**-32 * tied)
+        take = better | (tie & (digit == tied - 1))
         choice = jnp.where(take, jnp.asarray(action, jnp.int32), choice)
-        return jnp.where(q_value > best, q_value, best), choice, tied, jnp.where(tie, spread - leading, digits)
+        return jnp.where(better, q_value, best), choice, tied
 
     first = q_values[:, 0]
-    carry = (first, jnp.zeros(first.shape, jnp.int32), jnp.ones_like(first), words.astype(first.dtype) * 2.0**-32)
+    carry = (first, jnp.zeros(first.shape, jnp.int32), jnp.ones_like(first))
     if q_values.shape[1] > _UNROLL:
         by_action = jnp.moveaxis(q_values, 1, 0)
-        best, choice, *_ = jax.lax.fori_loop(
+        best, choice, _ = jax.lax.fori_loop(
             1, q_values.shape[1], lambda action, carry: meet(action, by_action[action], carry), carry
         )
         return best, choice

@@ -21,6 +21,7 @@ from eluder._arrays import look_up, pick
 from eluder._compiler import compiled
 from eluder.agents.base import Agent, Problem, Transition, traced
 from eluder.mdp import FiniteMDP
+from eluder.models.base import REALISABLE
 from eluder.planning import Truth, plan_episode
 from eluder.recording import Episode, Recorder
 
@@ -118,8 +119,14 @@ def simulate(
     """
     episodes = validate.positive_integer(episodes, "episodes")
     paths = validate.positive_integer(paths, "paths")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise ValueError(f"seed must be a whole number, but is {seed!r}.")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not -(2**63) <= seed < 2**63:
+        raise ValueError(f"seed must be a whole number of 64 bits, but is {seed!r}.")
+    if workers is not None:
+        workers = validate.positive_integer(workers, "workers")
+    if not isinstance(environment, FiniteMDP):
+        raise TypeError(f"environment must be a FiniteMDP such as riverswim(), but is {environment!r}.")
+    if not isinstance(agent, Agent):
+        raise TypeError(f"agent must be an agent such as eluder.agents.Random(), but is {agent!r}.")
     misfit = agent.check(environment, allow_misspecified=allow_misspecified)
     began = time.perf_counter()
     run = Run.start(environment, agent, tuple(record), range(paths), int(seed), workers)
@@ -143,7 +150,7 @@ def simulate(
         horizon=environment.horizon,
         reward_scale=environment.reward_scale,
         report=run.report(),
-        misfit=misfit if misfit > 0 and allow_misspecified else 0.0,
+        misfit=misfit if misfit > REALISABLE else 0.0,
         seconds=time.perf_counter() - began,
         interrupted=interrupted,
     )

@@ -6,22 +6,25 @@ import math
 from typing import Any
 
 import equinox as eqx
+import numpy as np
 
 
-def number(
-    name: str, default: float, *, at_least: float | None = None, above: float = 0.0, below: float = math.inf
-) -> Any:
-    """A field that holds one number: at least `at_least` where that is given, else above `above`; and below `below`."""
+def checked_number(
+    name: str, value: Any, *, at_least: float | None = None, above: float = 0.0, below: float = math.inf
+) -> float:
+    """The value as a float: at least `at_least` where that is given, else above `above`; and below `below`."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    low = number and (value > above if at_least is None else value >= at_least)
+    if not (low and math.isfinite(value) and value < below):
+        bounds = f"above {above:g}" if at_least is None else f"of at least {at_least:g}"
+        bounds += f" and below {below:g}" if below < math.inf else ""
+        raise ValueError(f"{name} must be a number {bounds}, but is {value!r}.")
+    return float(value)
 
-    def check(value) -> float:
-        low = value > above if at_least is None else value >= at_least
-        if isinstance(value, bool) or not (math.isfinite(value) and low and value < below):
-            bounds = f"above {above:g}" if at_least is None else f"of at least {at_least:g}"
-            bounds += f" and below {below:g}" if below < math.inf else ""
-            raise ValueError(f"{name} must be a number {bounds}, but is {value!r}.")
-        return float(value)
 
-    return eqx.field(default=default, converter=check)
+def number(name: str, default: float, **limits: float) -> Any:
+    """A field that holds one number, within limits as in `checked_number`."""
+    return eqx.field(default=default, converter=lambda value: checked_number(name, value, **limits))
 
 
 def multiplier(default: float = 1.0) -> Any:

@@ -30,6 +30,4 @@ def norm_bound(model: LinearModel) -> float:
 
 def mixture_of(environment: FiniteMDP) -> LinearMixture:
     """The environment's linear mixture, with a bound that its own parameters keep to."""
-    model = environment.linear_mixture()
-    norm = float((model.fit(environment) ** 2).sum() ** 0.5)
-    return LinearMixture(model.successors, model.features, bound=max(model.bound, norm))
+    return environment.linear_mixture()

@@ -87,6 +87,10 @@ class UCRLMNL(CountingAgent):
     def label(self) -> str:
         return "UCRL-MNL"
 
+    @property
+    def one_thread(self) -> bool:
+        return True  # factorisations from two threads at once can wait for each other for ever
+
     def init(self, problem: Problem, paths: int) -> State:
         return State(self.no_counts(problem, paths), jnp.zeros((len(self.features), paths)), jnp.zeros(paths))
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from eluder._arrays import pick, repeated_squares
+from eluder.agents._fields import checked_number
 from eluder.agents.base import Agent, Problem, Transition, Whole
 from eluder.mdp import FiniteMDP
 from eluder.models.base import Model, check_realisable
@@ -77,27 +79,19 @@ class UCRLWVTR(Agent):
             raise TypeError(
                 f"model must be a model class such as environment.linear_mixture(), but is {type(model).__name__}."
             )
-        if isinstance(levels, bool) or not isinstance(levels, int) or levels < 0:
+        if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels < 0:
             raise ValueError(f"levels must be a whole number of at least 0, but is {levels!r}.")
-        for name, value, zero_is_fine in (
-            ("ridge", ridge, False),
-            ("sigma_min", sigma_min, False),
-            ("gamma", gamma, True),
-            ("multiplier", multiplier, True),
-            *([] if callable(beta) else [("beta", beta, True)]),
-        ):
-            if not (jnp.isfinite(value) and (value > 0 or (zero_is_fine and value == 0))):
-                at_least = "at least 0" if zero_is_fine else "above 0"
-                raise ValueError(f"{name} must be a number {at_least}, but is {value!r}.")
+        if not isinstance(error_weights, tuple | list) or len(error_weights) != 2:
+            raise ValueError(f"error_weights must be two numbers, of level m and of m + 1, but are {error_weights!r}.")
         self.model = model
-        self.levels = levels
-        self.ridge = float(ridge)
-        self.sigma_min = float(sigma_min)
-        self.gamma = float(gamma)
-        self.beta = beta if callable(beta) else float(beta)
-        own, above = error_weights
-        self.error_weights = (float(own), float(above))
-        self.multiplier = float(multiplier)
+        self.levels = int(levels)
+        self.ridge = checked_number("ridge", ridge)
+        self.sigma_min = checked_number("sigma_min", sigma_min)
+        self.gamma = checked_number("gamma", gamma, at_least=0.0)
+        self.beta = beta if callable(beta) else checked_number("beta", beta, at_least=0.0)
+        own, above = (checked_number("each of error_weights", weight, at_least=0.0) for weight in error_weights)
+        self.error_weights = (own, above)
+        self.multiplier = checked_number("multiplier", multiplier, at_least=0.0)
         self.oracle = oracle
         self.uncertainty = uncertainty
 

@@ -37,7 +37,11 @@ def from_gymnasium(
     Gymnasium's units are `mdp.original_value(value)`.
     """
     if isinstance(environment, str):
-        made = _gymnasium().make(environment, **options)
+        gymnasium = _gymnasium()
+        try:
+            made = gymnasium.make(environment, **options)
+        except gymnasium.error.Error as error:
+            raise ValueError(f"Gymnasium can not make {environment!r}: {' '.join(str(error).split())}") from None
         label = environment
     elif options:
         raise ValueError(f"The options {', '.join(options)} can only be given with an environment's id.")

@@ -172,17 +172,15 @@ def _kernel(sizes: _Sizes, stationary: bool, *refs):
             ahead = ((step + 1) & 1) * S
             followed.append(reward + _dot(chances, [followed_ref[ahead + t, block] for t in true]))
         best, value, choice = q_values[0], followed[0], jnp.zeros((LANES,), jnp.int32)
-        tied, digits = jnp.ones((LANES,), dtype), word.astype(dtype) * 2.0**-32
+        tied = jnp.ones((LANES,), dtype)
         for a in range(1, A):  # as in planning.uniform_argmax
             q = q_values[a]
-            tie = q == best
-            tied = jnp.where(q > best, 1.0, jnp.where(tie, tied + 1.0, tied))
-            spread = jnp.where(tie, digits * tied, digits)
-            leading = jnp.floor(spread)
-            take = (q > best) | (tie & (leading == tied - 1))
+            better, tie = q > best, q == best
+            tied = jnp.where(better, 1.0, jnp.where(tie, tied + 1.0, tied))
+            digit = jnp.floor(_random.tie_word(word, a).astype(dtype) * 2.0**-32 * tied)
+            take = better | (tie & (digit == tied - 1))
             choice, value = jnp.where(take, a, choice), jnp.where(take, followed[a], value)
-            best = jnp.where(q > best, q, best)
-            digits = jnp.where(tie, spread - leading, digits)
+            best = jnp.where(better, q, best)
         value_ref[step * S + state, block] = best
         policy_ref[step * S + state, block] = choice
         followed_ref[(step & 1) * S + state, block] = value
