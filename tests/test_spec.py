@@ -282,13 +282,14 @@ def command_line(*arguments: str) -> tuple[int, str, str]:
     from eluder.cli import console, main
 
     out, err, argv = io.StringIO(), io.StringIO(), sys.argv
-    old = console.console.file, console.errors.file
     console.console.file, console.errors.file, sys.argv = out, err, ["eluder", *arguments]
     try:
         with contextlib.redirect_stderr(err), contextlib.redirect_stdout(out), pytest.raises(SystemExit) as ended:
             main()
     finally:
-        (console.console.file, console.errors.file), sys.argv = old, argv
+        # Back to whatever standard output is at the time.
+        console.console._file = console.errors._file = None
+        sys.argv = argv
     code = ended.value.code
     return (code if isinstance(code, int) else 0), out.getvalue(), err.getvalue()
 
