@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import ArrayLike
 
 # Sums of probabilities typed by hand are off by rounding; more than this is a mistake.
@@ -176,8 +177,9 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def state_values(values: ArrayLike, states: int) -> np.ndarray:
-    array = finite(values, "values")
+def state_values(values: ArrayLike, states: int) -> np.ndarray | Tracer:
+    # Inside a compiled function only the shape is known.
+    array = values if isinstance(values, Tracer) else finite(values, "values")
     if array.shape != (states,):
         raise ValueError(f"values must have the shape ({states},), one number per state, but have {array.shape}.")
     return array
