@@ -327,3 +327,10 @@ def test_names_and_parameters_that_are_misspelt(river):
         agents.UCRLVTRPlus(3)
     assert isinstance(agents.make("UCBVI_BF", river), agents.UCBVIBF)
     assert isinstance(agents.make("ucrl-vtr", river, model="tabular").model, eluder.models.Tabular)
+
+
+def test_constants_for_another_horizon_are_refused():
+    river = eluder.environments.riverswim(states=3, horizon=5)
+    agent = eluder.agents.HFUCRLVTRPlus(river.linear_mixture(), horizon=3)
+    with pytest.raises(ValueError, match="set for horizon 3, but 'riverswim-3' has 5"):
+        eluder.simulate(river, agent, episodes=1, paths=2)

@@ -13,8 +13,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from eluder import _validate as validate
+from eluder.agents._fields import checked_number
 from eluder.agents._linear import dimension, linear, norm_bound
 from eluder.agents.ucrl_wvtr import UCRLWVTR
+from eluder.mdp import FiniteMDP
 from eluder.models import LinearModel
 
 
@@ -57,11 +60,9 @@ class HFUCRLVTRPlus(UCRLWVTR):
         - `multiplier`: the factor on β_k.
         """
         model = linear(model)
-        for name, value in (("horizon", horizon), ("episodes", episodes)):
-            if not value >= 1:
-                raise ValueError(f"{name} must be at least 1, but is {value!r}.")
-        if not 0 < delta < 1:
-            raise ValueError(f"delta must be between 0 and 1, but is {delta!r}.")
+        horizon = validate.positive_integer(horizon, "horizon")
+        episodes = checked_number("episodes", episodes, at_least=1.0)
+        delta = checked_number("delta", delta, below=1.0)
         dim, bound, steps = dimension(model), norm_bound(model), float(horizon * episodes)
         ridge, floor, gamma = dim / bound**2, math.sqrt(dim / steps), dim**-0.25
         super().__init__(
@@ -77,3 +78,9 @@ class HFUCRLVTRPlus(UCRLWVTR):
     @property
     def label(self) -> str:
         return "HF-UCRL-VTR+"
+
+    def check(self, mdp: FiniteMDP, *, allow_misspecified: bool = False) -> float:
+        horizon = int(self.beta.horizon)  # type: ignore[union-attr]
+        if horizon != mdp.horizon:
+            raise ValueError(f"This HF-UCRL-VTR+ is set for horizon {horizon}, but {mdp.name!r} has {mdp.horizon}.")
+        return super().check(mdp, allow_misspecified=allow_misspecified)

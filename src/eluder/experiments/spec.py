@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from eluder.experiments import _toml, build
+from eluder.models.base import REALISABLE
 
 # Part of every hash: raised when a change of the library changes the numbers that a spec stands for.
 NUMBERS_VERSION = 1
@@ -118,7 +119,10 @@ class Series:
         return f"{self.experiment}{where}: {self.agent} on {self.environment}: "
 
     def agent_label(self, built: build.Built) -> str:
-        return _labelled(self.labels[1] or built.agent.label, self.gridded[1])
+        label = _labelled(self.labels[1] or built.agent.label, self.gridded[1])
+        if self.allow_misspecified and built.agent.check(built.environment, allow_misspecified=True) > REALISABLE:
+            label += " (misspecified)"  # wherever its results are shown
+        return label
 
     def environment_label(self, built: build.Built) -> str:
         # States and horizon have columns of their own.
