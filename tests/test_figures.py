@@ -180,3 +180,12 @@ def test_an_experiment_is_drawn_in_its_own_way(results):
     assert len(figure.axes) == 4
     with pytest.raises(ValueError, match="no results of 'figure-2'"):
         figures.draw("figure-2", of_four)
+
+
+def test_dollar_signs_in_names_begin_no_formula(tmp_path):
+    """A name that would be a broken formula is drawn as it stands, in figures and in notebooks."""
+    river = eluder.environments.riverswim(states=3, horizon=4)
+    result = eluder.simulate(river, eluder.agents.Random(), episodes=4, paths=2)
+    named = result._replace(agent=r"c $\frac{$ d", environment=r"e $\frac{$")
+    assert "frac" in named._repr_html_()
+    assert all(path.stat().st_size for path in figures.save(figures.regret([named]), tmp_path / "named"))

@@ -54,7 +54,7 @@ def draw(comparison: Comparison) -> Figure:
                 )
         panel.set_xscale("log")
         panel.set_yticks(range(len(order)), order)
-        panel.set_title(f"{place[0]}, H = {place[1]}")
+        panel.set_title(style.plain(f"{place[0]}, H = {place[1]}"))
         panel.set_xlabel(f"regret after {comparison.episodes} episodes")
     for unused in axes.flat[len(places) :]:
         unused.set_visible(False)

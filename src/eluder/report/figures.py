@@ -40,7 +40,7 @@ def regret(
     figure, axes = _grid(len(panels), width)
     for panel, of_panel in zip(axes.flat, panels, strict=False):
         _curves(panel, of_panel, lambda one: one.regret, band, normalised)
-        panel.set_title(of_panel[0].group.title)
+        panel.set_title(style.plain(of_panel[0].group.title))
         panel.set_xlabel("episode")
         if log:
             style.log_axes(panel)
@@ -56,7 +56,7 @@ def average_return(results: Any, *, band: str = "std", width: str = "wide") -> F
     figure, axes = _grid(len(panels), width)
     for panel, of_panel in zip(axes.flat, panels, strict=False):
         _average_return(panel, of_panel, band)
-        panel.set_title(of_panel[0].group.title)
+        panel.set_title(style.plain(of_panel[0].group.title))
     _label_first_column(axes, "average return so far\n(reward units per episode)")
     style.name_lines(figure, axes)
     return figure
@@ -72,7 +72,7 @@ def regret_and_return(results: Any, *, band: str = "std", width: str = "wide") -
         axes[0, column].set_xlabel("episode")
         style.log_axes(axes[0, column])
         _average_return(axes[1, column], of_panel, band)
-        axes[0, column].set_title(of_panel[0].group.title)
+        axes[0, column].set_title(style.plain(of_panel[0].group.title))
     axes[0, 0].set_ylabel("cumulative regret\n(reward units)")
     axes[1, 0].set_ylabel("average return so far\n(reward units per episode)")
     style.legend_below(figure, axes[0, 0])

@@ -195,7 +195,7 @@ class _Picture:
                     self._label(where, arrow)
 
     def _text(self, where: np.ndarray, text: str, **options: Any) -> None:
-        self.axes.text(float(where[0]), float(where[1]), text, ha="center", va="center", **options)
+        self.axes.text(float(where[0]), float(where[1]), style.plain(text), ha="center", va="center", **options)
 
     def _label(self, where: np.ndarray, arrow: Arrow) -> None:
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
@@ -259,7 +259,8 @@ class _Picture:
     def legend(self, drawn: list[Arrow]) -> None:
         names = self.mdp.action_names or tuple(f"action {a}" for a in range(self.mdp.actions))
         seen = sorted({arrow.action for arrow in drawn if arrow.action is not None})
-        handles = [Line2D([], [], color=style.PALETTE[a % len(style.PALETTE)], label=names[a]) for a in seen]
+        colours = {a: style.PALETTE[a % len(style.PALETTE)] for a in seen}
+        handles = [Line2D([], [], color=colours[a], label=style.plain(names[a])) for a in seen]
         if any(arrow.action is None for arrow in drawn):
             handles.append(Line2D([], [], color=_GREY, label="any action" if seen else "some action"))
         handles += [self.notes[note] for note in sorted(self.notes, reverse=True)]

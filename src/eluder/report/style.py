@@ -105,11 +105,16 @@ def _as_options(one: colours.Look) -> dict:
     return {"color": one.colour, "linestyle": LINES[one.dash]}
 
 
+def plain(text: str) -> str:
+    """Text as it stands: a dollar sign in a name begins no formula."""
+    return text.replace("$", r"\$")
+
+
 def band(panel: Axes, x, mean, low, high, label: str, options: Mapping[str, Any] | None = None) -> None:
     """A line with a band around it. On a log axis a band that reaches zero is cut off far below the line."""
     options = dict(look(label) if options is None else options)
     x, mean, low, high = (np.asarray(values, dtype=float) for values in (x, mean, low, high))
-    panel.plot(x, mean, label=label, **options)
+    panel.plot(x, mean, label=plain(label), **options)
     shown = np.maximum(low, mean * 1e-3) if (mean > 0).all() else low
     panel.fill_between(x, shown, high, color=options["color"], alpha=0.18, linewidth=0)
     rows = zip(x.tolist(), mean.tolist(), low.tolist(), high.tolist(), strict=True)

@@ -129,7 +129,8 @@
     const levels = v.distance.map((_, m) => `level ${m}`);
     chart("x-coverage", [{
       type: "bar", x: levels, y: v.distance, marker: { color: v.covered.map((yes) => ink(yes ? "#009E73" : "#D55E00")) },
-      text: v.covered.map((yes) => (yes ? "covered" : "outside")), textposition: "auto", textfont: { color: "#10151b" },
+      text: v.covered.map((yes) => (yes ? "covered" : "outside")), textposition: "auto",
+      insidetextfont: { color: "#10151b" }, outsidetextfont: { color: variable("ink") },
       hovertemplate: "%{x}: distance %{y:.4g}, %{text}<extra></extra>", meta: "distance",
     }], {
       yaxis: axis("distance from f̂ to f*", { rangemode: "tozero" }), xaxis: axis(""),
@@ -166,8 +167,9 @@
     byId("episode").value = Math.floor(x.paths[0].length / 2); // something is learned, something is open
     byId("step").max = x.steps.length - 1;
   };
+  keep(byId("run")); // first: the others' ranges follow from it
   refill();
-  for (const id of ["run", "path", "episode", "step"]) keep(byId(id));
+  for (const id of ["path", "episode", "step"]) keep(byId(id));
   byId("run").addEventListener("change", () => { refill(); redraw(); });
   byId("path").addEventListener("change", redraw);
   for (const id of ["episode", "step"]) byId(id).addEventListener("input", redraw);
