@@ -216,3 +216,34 @@ def test_reproduce_goes_on_and_draws(tmp_path, monkeypatch):
     assert float(row["regret_std"]) == pytest.approx(regret.std(ddof=1), rel=1e-12)
     columns = "experiment environment states horizon episodes paths agent optimal_value regret_mean regret_std "
     assert list(row) == (columns + "average_return seconds steps_per_second").split()
+
+
+def test_a_shorter_run_leaves_a_longer_one_where_it_is(tmp_path):
+    """What a stopped run has done is neither lost nor done again when fewer episodes are asked for in between."""
+    one = SMALL.replace(environments=(Part.of("riverswim", states=4, horizon=6),), agents=(Part.of("random"),), paths=2)
+    interrupted_run(one.replace(episodes=400), str(tmp_path), 6 * 2 * 60, workers=1)
+    before = {path.name for path in tmp_path.rglob("*.state")}
+    assert before
+    assert run_spec(one.replace(episodes=5), str(tmp_path), block=4, workers=1)
+    assert {path.name for path in tmp_path.rglob("*.state")} == before
+    simulated = eluder.simulate(
+        eluder.environments.riverswim(states=4, horizon=6), eluder.agents.Random(), episodes=5, paths=2
+    )
+    stored = eluder.load(tmp_path / "small")
+    assert stored.episode.max() == 5
+    np.testing.assert_array_equal(stored.regret, simulated.regret.ravel())
+
+
+def test_paths_keep_their_numbers_when_some_are_missing(tmp_path):
+    one = SMALL.replace(environments=(Part.of("riverswim", states=4, horizon=6),), agents=(Part.of("random"),), paths=6)
+    assert run_spec(one, str(tmp_path), block=2, workers=1)
+    whole = eluder.load(tmp_path / "small")
+    first = min((tmp_path / "small").rglob("cells/**/*.parquet"), key=lambda path: str(path))
+    gone = set(whole.path)
+    first.unlink()
+    rest = eluder.load(tmp_path / "small")
+    gone -= set(rest.path)
+    assert len(gone) == 2
+    kept = whole[~whole.path.isin(gone)]
+    np.testing.assert_array_equal(rest.path, kept.path)
+    np.testing.assert_array_equal(rest.regret, kept.regret)

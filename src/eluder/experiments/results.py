@@ -33,6 +33,7 @@ class Curves(NamedTuple):
     columns: dict[str, np.ndarray]  # by name, of shape (paths, points, ...)
     complete: bool  # whether all paths and episodes of the spec are there
     seconds: float  # wall time, where it is known
+    path_numbers: Int[np.ndarray, " paths"]  # which paths these are: not all need be stored
 
     @property
     def paths(self) -> int:
@@ -101,13 +102,14 @@ def _read(store: Store, experiment: str, entry: _Entry) -> Curves | None:
     # A run under way has come further on some paths than on others: what all of them have.
     last = min(entry.episodes, *(end for _, _, end in found))
     thin = any(records.thinned for _, records, _ in found)
-    parts, seconds = [], 0.0
+    parts, numbers, seconds = [], [], 0.0
     for cell, records, _ in found:
         wanted = records.episodes <= last
         if thin:
             wanted &= thinning.kept(records.episodes, last if last == entry.episodes else 0)
         kept = records.keep(wanted, thin)
         inside = min(cell.paths.stop, entry.paths) - cell.paths.start
+        numbers.append(np.arange(cell.paths.start, cell.paths.start + inside, dtype=np.int32))
         parts.append(kept._replace(columns={name: values[:inside] for name, values in kept.columns.items()}))
         seconds += sum(float(p.get("seconds", 0.0)) for p in cell.provenance())
     # Paths whose run was once shorter may lack the last episode of a longer one, and the other way round.
@@ -130,6 +132,7 @@ def _read(store: Store, experiment: str, entry: _Entry) -> Curves | None:
         columns=columns,
         complete=complete,
         seconds=seconds,
+        path_numbers=np.concatenate(numbers),
     )
 
 
@@ -172,7 +175,7 @@ def frame(one: Curves) -> pd.DataFrame:
         for name in ("experiment", "environment", "agent")
     }
     data |= {"states": np.int32(one.states), "horizon": np.int32(one.horizon), "seed": one.seed}
-    data["path"] = np.repeat(np.arange(one.paths, dtype=np.int32), count)
+    data["path"] = np.repeat(one.path_numbers, count)
     data["episode"] = np.tile(one.episodes, one.paths)
     for name, values in one.columns.items():
         flat = values.reshape(rows, *values.shape[2:])

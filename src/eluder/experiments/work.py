@@ -80,6 +80,9 @@ def _carry_on(cell: Cell, series: Series, built: Built, control: Control, ours: 
         cell.provenance()  # reports damage
         cell.tidy(finished, cell.covered())  # after a run that was killed before it could
         return
+    under_way = cell.chain("part", finished)
+    if under_way and under_way[-1][0].last >= episodes:
+        return  # a longer run that is under way has these episodes, and may go on from where it is
     began = time.perf_counter()
     fresh = Run.start(built.environment, built.agent, built.recorders, cell.paths, series.seed, control.workers)
     layout = checkpoint.layout_of(fresh)
